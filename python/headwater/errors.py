@@ -1,0 +1,42 @@
+"""What can go wrong, as a tree.
+
+```text
+HeadwaterError
+├── ParameterError   a parameter, a combination of them or an algorithm's name is not possible
+├── EventError       an event's features, or a batch of events, cannot be read
+├── LabelError       a label does not fit the learner
+├── AnswerError      an answer does not fit its decision: it was answered before
+├── StepError        learning this event would make a number infinite; nothing was learned
+└── ModelFileError   a saved model is damaged, foreign or from a newer version
+```
+
+Every message says where, what was expected and what came; what raised it has changed nothing.
+"""
+
+
+class HeadwaterError(Exception):
+    """Root of everything this package raises on purpose."""
+
+
+class ParameterError(HeadwaterError, ValueError):
+    """A parameter, a combination of parameters or a name is not possible."""
+
+
+class EventError(HeadwaterError, ValueError):
+    """An event's features, or a batch of events, cannot be read."""
+
+
+class LabelError(HeadwaterError, ValueError):
+    """A label does not fit the learner."""
+
+
+class AnswerError(HeadwaterError, ValueError):
+    """An answer does not fit its decision."""
+
+
+class StepError(HeadwaterError, ArithmeticError):
+    """Learning this event would make a number infinite; nothing was learned."""
+
+
+class ModelFileError(HeadwaterError, ValueError):
+    """A saved model is damaged, foreign or from a newer version."""

@@ -1,0 +1,115 @@
+"""Scores of binary margins against labels.
+
+A margin above 0 predicts the positive class. A margin of exactly 0 is a mistake whatever the label
+(a model that knows nothing gets no credit), and the negative class where a class is needed.
+Labels are bool, 0/1 or −1/+1.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headwater.errors import EventError, LabelError
+
+
+def mistakes(margin: ArrayLike, labels: ArrayLike) -> NDArray[np.bool_]:
+    """Which events were predicted wrongly: y q ≤ 0.
+
+    Examples
+    --------
+    >>> mistakes([0.5, 0.5, 0.0], [True, False, False]).tolist()
+    [False, True, True]
+    """
+    q, positive = _aligned("mistakes", margin, labels)
+    return np.where(positive, q <= 0, q >= 0)
+
+
+def errors(margin: ArrayLike, labels: ArrayLike) -> int:
+    """How many events were predicted wrongly.
+
+    Examples
+    --------
+    >>> errors([0.5, 0.5, 0.0], [True, False, False])
+    2
+    """
+    return int(mistakes(margin, labels).sum())
+
+
+def balanced_accuracy(margin: ArrayLike, labels: ArrayLike) -> float:
+    """Mean of sensitivity and specificity; NaN when a class is absent.
+
+    The FLLS paper prints it as AUC.
+
+    Examples
+    --------
+    >>> balanced_accuracy([0.5, -0.5, -0.5, 0.5], [1, 1, -1, -1])
+    0.5
+    """
+    q, positive = _aligned("balanced_accuracy", margin, labels)
+    if positive.all() or not positive.any():
+        return math.nan
+    sensitivity, specificity = (q[positive] > 0).mean(), (q[~positive] <= 0).mean()
+    return float(sensitivity + specificity) / 2
+
+
+def roc_auc(margin: ArrayLike, labels: ArrayLike) -> float:
+    """Probability that a positive event's margin exceeds a negative one's; a tie counts half.
+
+    NaN when a class is absent.
+
+    Examples
+    --------
+    >>> roc_auc([0.9, 0.4, 0.4, 0.1], [True, True, False, False])
+    0.875
+    """
+    q, positive = _aligned("roc_auc", margin, labels)
+    positives = int(positive.sum())
+    pairs = positives * (len(q) - positives)
+    if pairs == 0:
+        return math.nan
+    # With mean ranks for ties, the positives' ranks add up to their wins over the negatives plus
+    # the ranks 1 + ... + P that they hold among themselves.
+    _, place, count = np.unique(q, return_inverse=True, return_counts=True)
+    mean_rank = np.cumsum(count) - (count - 1) / 2
+    wins = mean_rank[place][positive].sum() - positives * (positives + 1) / 2
+    return float(wins / pairs)
+
+
+def f_measure(margin: ArrayLike, labels: ArrayLike) -> float:
+    """2TP/(2TP + FP + FN) of the positive class; 0 if that is 0/0.
+
+    Examples
+    --------
+    >>> f_measure([0.5, 0.5, -0.5], [True, False, False])
+    0.6666666666666666
+    """
+    q, positive = _aligned("f_measure", margin, labels)
+    predicted = q > 0
+    hits, named = int((predicted & positive).sum()), int(predicted.sum() + positive.sum())
+    return 2 * hits / named if named else 0.0
+
+
+def _aligned(
+    owner: str, margin: ArrayLike, labels: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The margins, and which events are positive."""
+    q = np.asarray(margin, dtype=np.float64)
+    y: NDArray[Any] = np.asarray(labels)
+    if q.ndim != 1 or q.shape != y.shape:
+        raise LabelError(
+            f"{owner}: labels must be one a margin, got shapes {y.shape} and {q.shape}."
+        )
+    if np.isnan(q).any():
+        raise EventError(f"{owner}: margins must be numbers, got NaN at {np.isnan(q).argmax()}.")
+    if y.dtype == np.bool_:
+        return q, y
+    known = np.isin(y, (-1, 0, 1))
+    if not known.all():
+        raise LabelError(
+            f"{owner}: labels must be bool, 0/1 or -1/+1, got {y[~known].tolist()[0]!r}."
+        )
+    if -1 in y and 0 in y:
+        raise LabelError(f"{owner}: labels must be 0/1 or -1/+1, got both -1 and 0.")
+    return q, y == 1

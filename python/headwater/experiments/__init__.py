@@ -1,0 +1,1 @@
+"""Runs that compare learners, as data, and the pages that show them."""

@@ -1,0 +1,66 @@
+"""The demo's two tables as text, for the terminal and the page alike."""
+
+from typing import NamedTuple
+
+from headwater.experiments.demo import Demo
+
+
+class Table(NamedTuple):
+    """A head and rows of text; the first column says what a row is about."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def learner_table(demo: Demo) -> Table:
+    """What each learner cost and achieved."""
+    return Table(
+        (
+            "learner",
+            "errors on the stream",
+            "balanced accuracy",
+            "ROC AUC",
+            "labels bought",
+            "weights kept",
+            "events per second",
+        ),
+        tuple(
+            (
+                outcome.name,
+                f"{outcome.errors:,}",
+                f"{outcome.balanced_accuracy:.3f}",
+                f"{outcome.roc_auc:.3f}",
+                f"{outcome.labels:,}",
+                f"{outcome.weights}/{outcome.features}",
+                f"{outcome.events_per_second:,.0f}",
+            )
+            for outcome in demo.outcomes
+        ),
+    )
+
+
+def sensor_table(demo: Demo) -> Table:
+    """The running sensors that matter most to the recommended learner."""
+    return Table(
+        ("sensor", "weight", "installed at event", "labels learned from"),
+        tuple(
+            (
+                top.sensor.name,
+                f"{top.weight:+.3f}",
+                f"{top.sensor.installed:,}" if top.sensor.installed else "the first",
+                f"{top.labels:,}",
+            )
+            for top in demo.top_sensors
+        ),
+    )
+
+
+def verdict(demo: Demo) -> str:
+    """The recommended learner against the one that was given every label, in a sentence."""
+    rich, ours = demo.outcomes[0], demo.outcomes[-1]
+    share = 100 * ours.labels / demo.events
+    return (
+        f"With {share:.0f} % of the labels, the learner that Headwater recommends made"
+        f" {ours.errors:,} errors on the way; OLSF-I, which was told every label, made"
+        f" {rich.errors:,}."
+    )

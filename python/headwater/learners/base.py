@@ -1,0 +1,359 @@
+"""What every learner can do.
+
+The verbs of one event are the core's own methods; here are the batches, the state and the words.
+"""
+
+import copy
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater import _core
+from headwater.errors import ModelFileError, ParameterError
+from headwater.learners import batches
+from headwater.learners.parameters import LIMITS, Slot, check, shown
+from headwater.learners.query import Query
+from headwater.learners.sparsify import Sparsify
+from headwater.learners.update import Balanced, Update
+from headwater.types import Event, Explanation, Feature, Label, Name, Trace
+
+
+@dataclasses.dataclass(frozen=True)
+class Slots:
+    """What a learner is made of, in the core's terms."""
+
+    update: Update
+    query: Query
+    sparsify: Sparsify | None = None
+    growth: str = "open"
+    intercept: bool = False
+    multiclass: bool = False
+    legacy: bool = False
+
+
+class Learner(_core.Learner):
+    """The verbs that every learner has; a subclass adds parameters and says what they mean.
+
+    Parameters are fixed after construction, and `repr` rebuilds the learner.
+    """
+
+    _classes: ClassVar[dict[str, type["Learner"]]] = {}
+    classes: Sequence[Label] | None
+    seed: int
+
+    def __init_subclass__(cls) -> None:
+        Learner._classes[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        for name, value in self.parameters().items():
+            if name in LIMITS:
+                check(owner, name, value)
+        if isinstance(self.classes, str) or not isinstance(self.classes, (Sequence, type(None))):
+            raise ParameterError(f"{owner}: classes must be a tuple of labels, got {self.classes!r}.")
+        self._assemble(None)
+
+    def _slots(self) -> Slots:
+        raise NotImplementedError
+
+    def _assemble(self, state: bytes | None) -> None:
+        slots = self._slots()
+        self._build(
+            update=_for_core(slots.update),
+            query=_for_core(slots.query),
+            sparsify=_for_core(slots.sparsify),
+            growth=slots.growth,
+            intercept=slots.intercept,
+            multiclass=slots.multiclass,
+            classes=self.classes,
+            legacy=slots.legacy,
+            seed=self.seed,
+            state=state,
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that the learner was made with, by name.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> hw.PAA(C=0.5).parameters()["C"]
+        0.5
+        """
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        changed = (
+            f"{f.name}={shown(getattr(self, f.name))}"
+            for f in dataclasses.fields(self)  # type: ignore[arg-type]
+            if getattr(self, f.name) != f.default
+        )
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def explain_one(self, x: Event) -> Explanation:
+        """Say what each feature adds to the margin, and why it would ask. Changes nothing.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> model = hw.PAA()
+        >>> model.learn_one({"rain": 1.0, "wind": 0.5}, True)
+        >>> explanation = model.explain_one({"rain": 2.0, "sun": 1.0})
+        >>> explanation.contributions
+        {'rain': 1.6, 'sun': 0.0}
+        >>> print(explanation.reason)
+        query.Margin(width=1.0): |margin| is 1.6, so it would ask with probability 0.385.
+        """
+        prediction, margin, contributions, probability = self._explain(x)
+        contributions.sort(key=lambda item: -abs(item[1]))
+        rule = repr(self._slots().query)
+        reason = (
+            f"{rule}: |margin| is {abs(margin):.3g}, so it would ask with probability"
+            f" {probability:.3g}."
+        )
+        return Explanation(prediction, margin, dict(contributions), probability, reason)
+
+    def features(self) -> list[Feature]:
+        """What it has learned from, in the order in which it met the names.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> model = hw.PAA()
+        >>> model.learn_one({"rain": 2.0}, True)
+        >>> model.learn_one({"rain": 2.0, "wind": 0.0}, True)
+        >>> for feature in model.features():
+        ...     print(feature)
+        Feature(name='rain', first_learned=1, last_learned=2, times_learned=2, weight=0.5)
+        Feature(name='wind', first_learned=2, last_learned=2, times_learned=1, weight=0.0)
+        """
+        return [Feature(*row) for row in self._features()]
+
+    def simulate(self, X: Any, y: Any, *, names: Sequence[Name] | None = None) -> Trace:
+        """Run the whole loop over a batch: decide on each event, learn those asked for.
+
+        A label is looked at only if it was asked for; one that is missing (None, NaN) counts as
+        asked and not answered. Exactly `decide_one` and `answer` in turn, only faster.
+
+        Parameters
+        ----------
+        X
+            Events: anything with `indptr`, `indices` and `data` (what is not stored is absent, a
+            stored 0 is a 0), or a dense array (NaN is absent).
+        y
+            A label a row.
+        names
+            A name a column; by default those of `X`, if it has any, else their numbers.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> model = hw.OLSF()
+        >>> trace = model.simulate([[1.0, float("nan")], [1.0, 2.0]], [True, False])
+        >>> trace.margin.tolist(), trace.asked.tolist()
+        ([0.0, 1.0], [True, True])
+        """
+        rows, columns = batches.read_rows(X, names)
+        result = self._simulate(rows, columns, batches.read_labels(y))
+        classes, margin, query_probability, asked = result
+        return Trace(batches.spell_out(classes, self.labels), margin, query_probability, asked)
+
+    def learn_many(self, X: Any, y: Any, *, names: Sequence[Name] | None = None) -> None:
+        """Learn a batch of events: `learn_one` on each row. Arguments as in `simulate`.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> model = hw.OLSF()
+        >>> model.learn_many([[2.0], [2.0]], [True, True], names=["rain"])
+        >>> model.weights()
+        {'rain': 0.5}
+        """
+        rows, columns = batches.read_rows(X, names)
+        self._learn_many(rows, columns, batches.read_labels(y))
+
+    def predict_many(self, X: Any, *, names: Sequence[Name] | None = None) -> NDArray[Any]:
+        """`predict_one` of each row. Arguments as in `simulate`. Changes nothing.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> model = hw.OLSF()
+        >>> model.learn_one({0: 1.0}, True)
+        >>> model.predict_many([[1.0], [-1.0]]).tolist()
+        [True, False]
+        """
+        rows, columns = batches.read_rows(X, names)
+        return batches.spell_out(self._predict_many(rows, columns)[0], self.labels)
+
+    def predict_proba_many(
+        self, X: Any, *, names: Sequence[Name] | None = None
+    ) -> NDArray[np.float64]:
+        """`predict_proba_one` of each row: a column a label, in the order of `labels`.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> hw.OLSF().predict_proba_many([[1.0], [2.0]]).tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
+        """
+        rows, columns = batches.read_rows(X, names)
+        return self._predict_proba_many(rows, columns)
+
+    def margin_many(self, X: Any, *, names: Sequence[Name] | None = None) -> NDArray[np.float64]:
+        """`margin_one` of each row. Arguments as in `simulate`. Changes nothing.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> model = hw.OLSF()
+        >>> model.learn_one({0: 1.0}, True)
+        >>> model.margin_many([[0.5], [-2.0]]).tolist()
+        [0.5, -2.0]
+        """
+        rows, columns = batches.read_rows(X, names)
+        return self._predict_many(rows, columns)[1]
+
+    def to_bytes(self) -> bytes:
+        """The whole state: what `save` writes. Equal parameters, seed, events: equal bytes.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> hw.PAA(seed=1).to_bytes() == hw.PAA(seed=1).to_bytes()
+        True
+        """
+        parameters = {name: _for_json(value) for name, value in self.parameters().items()}
+        header = {"class": type(self).__name__, "parameters": parameters}
+        return self._write(json.dumps(header, ensure_ascii=False, sort_keys=True))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole state to a file; `headwater.load` goes on from it bit for bit.
+
+        The file is there whole or not at all. Its format is described in `docs/model-file.md`.
+
+        Examples
+        --------
+        >>> import headwater as hw, tempfile
+        >>> model = hw.PAA()
+        >>> model.learn_one({"rain": 2.0}, True)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/rain.hw")
+        ...     hw.load(f"{folder}/rain.hw").weights()
+        {'rain': 0.5}
+        """
+        target = Path(path)
+        data = self.to_bytes()
+        handle, partial = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(partial, 0o666 & ~_umask())
+            os.replace(partial, target)
+        except BaseException:
+            Path(partial).unlink(missing_ok=True)
+            raise
+
+    def __copy__(self) -> Self:
+        return from_bytes(self.to_bytes())  # type: ignore[return-value]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return from_bytes, (self.to_bytes(),)
+
+
+def load(path: str | os.PathLike[str]) -> Learner:
+    """The learner that was saved to this file, ready to go on where it stopped.
+
+    Loading runs no code; a file that is cut off, altered or of another kind is refused.
+
+    Examples
+    --------
+    >>> import headwater as hw, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hw.FLLS(C=0.5).save(f"{folder}/model.hw")
+    ...     hw.load(f"{folder}/model.hw")
+    FLLS(C=0.5)
+    """
+    try:
+        return from_bytes(Path(path).read_bytes())
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+
+
+def from_bytes(data: bytes) -> Learner:
+    """The learner whose `to_bytes` these are.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> hw.from_bytes(hw.PAA(C=0.5).to_bytes())
+    PAA(C=0.5)
+    """
+    header, state = _core.split_model(data)
+    try:
+        described = json.loads(header)
+        cls = Learner._classes[described["class"]]
+        parameters = {k: _from_json(v) for k, v in described["parameters"].items()}
+        learner = cls(**parameters)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelFileError(f"model file: its header cannot be read: {error}") from None
+    learner._assemble(state)
+    return learner
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _for_core(slot: Slot | None) -> tuple[str, dict[str, Any]]:
+    """A slot value as its word and its parameters, derived ones worked out."""
+    if slot is None:
+        return "none", {}
+    parameters = copy.copy(slot.parameters())
+    margin = parameters.get("positive_margin")
+    if margin == "balanced":
+        margin = Balanced()
+    if isinstance(margin, Balanced):
+        weight = margin.sensitivity_weight
+        parameters["balanced_odds"] = weight / (1 - weight)
+    if "confidence" in parameters:
+        parameters["phi"] = NormalDist().inv_cdf(parameters["confidence"])
+    return slot.word, parameters
+
+
+def _for_json(value: Any) -> Any:
+    if isinstance(value, Slot):
+        inner = {name: _for_json(v) for name, v in value.parameters().items()}
+        return {"slot": f"{value.kind}.{type(value).__name__}", **inner}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_for_json(part) for part in value]
+    return value
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        parameters = {name: _from_json(v) for name, v in value.items() if name != "slot"}
+        return _slot_class(value["slot"])(**parameters)
+    return tuple(map(_from_json, value)) if isinstance(value, list) else value
+
+
+def _slot_class(name: str) -> type[Slot]:
+    kinds = [*Update.__subclasses__(), *Query.__subclasses__(), *Sparsify.__subclasses__(), Balanced]
+    return {f"{kind.kind}.{kind.__name__}": kind for kind in kinds}[name]

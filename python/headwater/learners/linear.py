@@ -1,0 +1,71 @@
+"""Linear: the general form, a learner with slots."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.learners.base import Learner, Slots
+from headwater.learners.query import Query
+from headwater.learners.sparsify import Sparsify
+from headwater.learners.update import Update
+from headwater.types import Label
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Linear(Learner):
+    """Linear classifier made of slots; with no arguments the one we recommend.
+
+    It predicts the sign of w·x (several classes: the largest of w_r·x), asks for the labels that
+    its query rule finds worth asking for, and moves the weights of an event's features when a
+    label comes. Features may appear, vanish and return at any time.
+
+    Parameters
+    ----------
+    update
+        How far a label moves the weights: a word or a value of `headwater.update`.
+    query
+        Whether a label is worth asking for: a word or a value of `headwater.query`.
+    sparsify
+        Which weights are let go: a word or a value of `headwater.sparsify`; None: none.
+    growth
+        What a learned event does that brings a new name: `"open"` learns it, `"restart"` sets all
+        weights to 0 first, `"closed"` never uses names that were not in the first one.
+    intercept
+        Add a feature of value 1, `(intercept)`, to every event.
+    multiclass
+        More than two classes; new ones are met as they come.
+    classes
+        (negative, positive), or with `multiclass` the classes known from the start.
+    seed
+        Same seed and same events: same questions, same weights.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> model = hw.Linear(update="pa1", query=hw.query.Budget(0.2))
+    >>> decision = model.decide_one({"temperature": 21.5, "site": "roof"})
+    >>> if decision.asked:
+    ...     model.answer(decision, True)
+    >>> sorted(model.weights())
+    ['(intercept)', 'site=roof', 'temperature']
+    """
+
+    update: str | Update = "arow"
+    query: str | Query = "budget"
+    sparsify: str | Sparsify | None = None
+    growth: Literal["open", "restart", "closed"] = "open"
+    intercept: bool = True
+    multiclass: bool = False
+    classes: Sequence[Label] | None = None
+    seed: int = 0
+
+    def _slots(self) -> Slots:
+        owner = type(self).__name__
+        return Slots(
+            update=Update.of(owner, self.update),
+            query=Query.of(owner, self.query),
+            sparsify=None if self.sparsify is None else Sparsify.of(owner, self.sparsify),
+            growth=self.growth,
+            intercept=self.intercept,
+            multiclass=self.multiclass,
+        )

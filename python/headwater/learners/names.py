@@ -1,0 +1,196 @@
+"""Every algorithm under the name that its paper prints.
+
+One name, one learner: `LEPE` is `PEA`; `FLLS-I_f` is FLLS-I, its difference is in the stream; the
+FLLS paper's `PEA` is `named("PEA", kept_share=0.5, l1_radius=30)`.
+"""
+
+import dataclasses
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from headwater.errors import ParameterError
+from headwater.learners.base import Learner
+from headwater.learners.flls import FLLS
+from headwater.learners.linear import Linear
+from headwater.learners.olsf import OLSF
+from headwater.learners.paa import CSPAA, MPAA, PAA
+from headwater.learners.parameters import Slot
+from headwater.learners.query import All, Decaying, Margin, Query, Quota, Random, SelAda
+from headwater.learners.sparsify import KeepCount, KeepLargest, Sparsify
+from headwater.learners.update import (
+    CPA,
+    CW,
+    PA,
+    PA1,
+    PA2,
+    Gradient,
+    MarginPerceptron,
+    Perceptron,
+    Update,
+)
+
+# A slot's field, and the flat parameter that stands for it.
+_FLAT = {"width": "query_width", "share": "kept_share"}
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """The flat parameters of a name with their defaults, and what makes a learner of them."""
+
+    defaults: dict[str, Any]
+    make: Callable[[dict[str, Any]], Learner]
+
+
+def _preset(cls: type[Learner], **fixed: Any) -> _Recipe:
+    """A learner class with some of its parameters fixed."""
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    defaults = {f.name: f.default for f in fields if f.name not in fixed}
+    return _Recipe(defaults, lambda given: cls(**fixed, **given))
+
+
+def _composed(
+    update: Update, query: Query, sparsify: Sparsify | None = None, **fixed: Any
+) -> _Recipe:
+    """`Linear` without an intercept, made of these slots, whose fields are the parameters."""
+    slots: dict[str, Slot | None] = {"update": update, "query": query, "sparsify": sparsify}
+    defaults: dict[str, Any] = {}
+    for slot in filter(None, slots.values()):
+        defaults |= {_FLAT.get(name, name): value for name, value in slot.parameters().items()}
+
+    def make(given: dict[str, Any]) -> Learner:
+        filled = {
+            kind: slot and dataclasses.replace(slot, **_own(slot, given))  # type: ignore[type-var]
+            for kind, slot in slots.items()
+        }
+        rest = {name: given[name] for name in ("classes", "seed")}
+        return Linear(**filled, intercept=False, **fixed, **rest)  # type: ignore[arg-type]
+
+    return _Recipe(defaults | {"classes": None, "seed": 0}, make)
+
+
+def _own(slot: Slot, given: dict[str, Any]) -> dict[str, Any]:
+    return {name: given[_FLAT.get(name, name)] for name in slot.parameters()}
+
+
+def _perceptron(query: Query, sparsify: Sparsify | None) -> _Recipe:
+    """A perceptron that steps on mistakes or, as the FLLS tables do, on margins below 1."""
+    kinds = {
+        False: _composed(Perceptron(), query, sparsify),
+        True: _composed(MarginPerceptron(), query, sparsify),
+    }
+
+    def make(given: dict[str, Any]) -> Learner:
+        on_margins = given.pop("margin_perceptron")
+        if not isinstance(on_margins, bool):
+            raise ParameterError(
+                f"named: margin_perceptron must be True or False, got {on_margins!r}."
+            )
+        return kinds[on_margins].make({"positive_margin": 1.0, **given})
+
+    return _Recipe(kinds[False].defaults | {"margin_perceptron": False}, make)
+
+
+def _ofs() -> _Recipe:
+    """OFS, whose radius is 1/√decay."""
+    recipe = _composed(Gradient(), All(), KeepCount())
+    defaults = {name: value for name, value in recipe.defaults.items() if name != "l2_radius"}
+
+    def make(given: dict[str, Any]) -> Learner:
+        decay = Gradient(given["step"], given["decay"]).decay
+        return recipe.make({**given, "l2_radius": decay**-0.5 if decay else inf})
+
+    return _Recipe(defaults, make)
+
+
+_STEPS: dict[str, tuple[str, Update]] = {
+    "": ("pa", PA()),
+    "-I": ("pa1", PA1()),
+    "-II": ("pa2", PA2()),
+}
+_DENSE = KeepLargest(share=1.0)
+
+
+def _table() -> dict[str, _Recipe]:
+    table: dict[str, _Recipe] = {}
+    for suffix, (word, step) in _STEPS.items():  # FLLS
+        table[f"FLLS{suffix}"] = _preset(FLLS, update=word)
+        table[f"RFLLS{suffix}"] = _composed(step, Quota(), KeepLargest())
+    table["PEA"] = table["LEPE"] = _perceptron(Margin(), KeepLargest(share=1.0, l1_radius=inf))
+    table["RPEA"] = _perceptron(Quota(), KeepLargest())
+    table["FLLS-I_SN"] = _composed(PA1(), Margin(), _DENSE, growth="restart")
+    table["FLLS-I_SI"] = _composed(PA1(), Margin(), _DENSE, growth="closed")
+    table["FLLS-I_f"] = table["FLLS-I"]
+
+    for suffix, (word, _) in _STEPS.items():  # OLSF
+        table[f"OLSF{suffix}"] = _preset(OLSF, update=word, keep="largest")
+    table["OLSF-I-all"] = _preset(OLSF, update="pa1", keep="all", kept_share=1.0, l1_radius=None)
+    table["OLSF-I-rand"] = _preset(OLSF, update="pa1", keep="random", l1_radius=None)
+    table["OLSF-I-per"] = _preset(OLSF, update="perceptron", C=1.0, keep="largest")
+    table["OFS"] = _ofs()
+
+    table["PE"] = _composed(Perceptron(), All())  # PAA
+    table["RPE"] = _composed(Perceptron(), Random())
+    table["MPE"] = _composed(Perceptron(), All(), multiclass=True)
+    table["MPEA"] = _composed(Perceptron(), Margin(), multiclass=True)
+    table["MRPE"] = _composed(Perceptron(), Random(), multiclass=True)
+    for suffix, (word, step) in _STEPS.items():
+        table[f"PA{suffix}"] = _composed(step, All())
+        table[f"PAA{suffix}"] = _preset(PAA, update=word)
+        table[f"RPA{suffix}"] = _composed(step, Random())
+        table[f"MPA{suffix}"] = _composed(step, All(), multiclass=True)
+        table[f"MPAA{suffix}"] = _preset(MPAA, update=word)
+        table[f"MRPA{suffix}"] = _composed(step, Random(), multiclass=True)
+    table["SEL-ada"] = _composed(Perceptron(), SelAda())
+    table["CSPAA"] = _preset(CSPAA)
+    table["CSPAA(a)"] = _composed(PA1(None, "balanced"), Decaying())
+    table["CSRND"] = _composed(PA1(None, "balanced"), Random())
+    table["PAUM"] = _composed(MarginPerceptron("balanced"), All())
+    table["CPA"] = _composed(CPA(None, "balanced"), All())
+    table["CW-diag"] = _composed(CW(), All())
+    return table
+
+
+_TABLE = _table()
+
+
+def names() -> tuple[str, ...]:
+    """The names of all algorithms, as their papers print them.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> "RFLLS-II" in hw.names()
+    True
+    """
+    return tuple(_TABLE)
+
+
+def named(name: str, /, **parameters: Any) -> Learner:
+    """The algorithm that its paper calls `name`, as an ordinary learner.
+
+    Parameters are flat: `C`, `query_width`, `rate`, `kept_share`, `l1_radius`, `positive_margin`,
+    ... whichever the algorithm has, and `classes` and `seed`.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> hw.named("FLLS-II", C=0.5)
+    FLLS(update='pa2', C=0.5)
+    >>> hw.named("RPA-I", rate=0.2).query
+    query.Random(rate=0.2)
+    """
+    if name not in _TABLE:
+        near = difflib.get_close_matches(str(name), _TABLE, n=3, cutoff=0.4)
+        cure = f"did you mean {' or '.join(near)}?" if near else "headwater.names() lists them."
+        raise ParameterError(f"named: there is no algorithm {name!r}; {cure}")
+    recipe = _TABLE[name]
+    for parameter in parameters:
+        if parameter not in recipe.defaults:
+            raise ParameterError(
+                f"named: {name} has no parameter {parameter!r};"
+                f" it has {', '.join(sorted(recipe.defaults))}."
+            )
+    return recipe.make(recipe.defaults | parameters)

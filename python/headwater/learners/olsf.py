@@ -1,0 +1,84 @@
+"""OLSF: learning while features still arrive, from every label."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Literal
+
+from headwater.errors import ParameterError
+from headwater.learners.base import Learner, Slots
+from headwater.learners.query import All
+from headwater.learners.sparsify import KeepLargest, RandomShare, Sparsify
+from headwater.learners.update import Perceptron, passive_aggressive
+from headwater.types import Label
+
+RADIUS = 30.0
+LEGACY_RADIUS = 0.001**-0.5
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OLSF(Learner):
+    """Linear classifier that learns every label and accepts new features at any time.
+
+    Zhang et al., *Online Learning from Trapezoidal Data Streams*, TKDE 2016.
+
+    Parameters
+    ----------
+    update
+        How a label moves the weights: `"pa"`, `"pa1"` (OLSF-I), `"pa2"` (OLSF-II) or
+        `"perceptron"` (OLSF-I-per).
+    C
+        Longest step of `"pa1"`, damping of `"pa2"`, otherwise unused.
+    keep
+        Which weights are kept after an update: the `"largest"`, a `"random"` share (OLSF-I-rand)
+        or `"all"` (OLSF-I-all).
+    kept_share
+        Share of the weights kept; 1 keeps all. Paper: B.
+    l1_radius
+        With `keep="largest"` the weights are scaled back to this L1 norm when they outgrow it.
+        None: 30, as in the paper. Paper: λ.
+    legacy
+        Do as the authors' published code, for replication: steps by ‖x‖ instead of ‖x‖², an
+        update whenever y·margin ≤ 1, k rounded to the nearest even down to 0, radius 1/√0.001.
+    classes
+        (negative, positive); None: bool, 0/1 or −1/+1.
+    seed
+        Same seed and same events: same weights.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> model = hw.OLSF(kept_share=1.0)
+    >>> model.learn_one({"rain": 1.0}, True)
+    >>> model.learn_one({"wind": 1.0}, False)
+    >>> model.weights()
+    {'rain': 1.0, 'wind': -1.0}
+    """
+
+    update: Literal["pa", "pa1", "pa2", "perceptron"] = "pa1"
+    C: float = 1.0
+    keep: Literal["largest", "random", "all"] = "largest"
+    kept_share: float = 0.5
+    l1_radius: float | None = None
+    legacy: bool = False
+    classes: Sequence[Label] | None = None
+    seed: int = 0
+
+    def _slots(self) -> Slots:
+        perceptron = self.update == "perceptron"
+        return Slots(
+            update=Perceptron() if perceptron else passive_aggressive("OLSF", self.update, self.C),
+            query=All(),
+            sparsify=self._sparsify(),
+            legacy=self.legacy,
+        )
+
+    def _sparsify(self) -> Sparsify | None:
+        if self.legacy and self.l1_radius is not None:
+            raise ParameterError("OLSF: legacy=True has a radius of its own; leave l1_radius out.")
+        if self.keep == "largest":
+            default = LEGACY_RADIUS if self.legacy else RADIUS
+            return KeepLargest(self.kept_share, self.l1_radius or default)
+        if self.l1_radius not in (None, inf):
+            raise ParameterError(f"OLSF: keep={self.keep!r} has no l1_radius; leave it out.")
+        return RandomShare(self.kept_share) if self.keep == "random" else None

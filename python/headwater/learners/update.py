@@ -1,0 +1,238 @@
+"""How far a label moves the weights.
+
+With margin q = w·x, label y = ±1 and loss = max(0, m − y q), every rule but the last three adds
+τ y x to the weights; m is 1, or `positive_margin` for the positive class. Sources: Crammer et al.,
+*Online Passive-Aggressive Algorithms*, JMLR 7 (2006); Crammer et al., *Adaptive Regularization of
+Weight Vectors* (2009); Dredze et al., *Confidence-Weighted Linear Classification* (2008).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.errors import ParameterError
+from headwater.learners.parameters import Slot
+
+
+class Update(Slot):
+    """An update rule."""
+
+    kind = "update"
+
+
+@dataclass(frozen=True, repr=False)
+class Balanced(Slot):
+    """A margin that follows the labels learned so far: the rarer the positives, the wider.
+
+    ϱ = s/(1−s) · (negatives + 1)/(positives + 1), the label being learned counted.
+
+    Parameters
+    ----------
+    sensitivity_weight
+        s: what sensitivity counts against specificity. Paper (PAA, section 4.2): η_p.
+
+    Examples
+    --------
+    >>> Balanced(sensitivity_weight=0.8)
+    update.Balanced(sensitivity_weight=0.8)
+    """
+
+    kind = "update"
+    word = "balanced"
+    sensitivity_weight: float = 0.5
+
+
+PositiveMargin = float | Literal["balanced"] | Balanced
+
+
+@dataclass(frozen=True, repr=False)
+class Perceptron(Update):
+    """τ = 1 if the sign is wrong (y q ≤ 0), else 0.
+
+    Examples
+    --------
+    >>> Perceptron()
+    update.Perceptron()
+    """
+
+    word = "perceptron"
+
+
+@dataclass(frozen=True, repr=False)
+class MarginPerceptron(Update):
+    """τ = 1 if y q ≤ m, else 0. With a `positive_margin`: PAUM.
+
+    Parameters
+    ----------
+    positive_margin
+        m of the positive class; of the negative class it is 1.
+
+    Examples
+    --------
+    >>> MarginPerceptron(positive_margin="balanced")
+    update.MarginPerceptron(positive_margin='balanced')
+    """
+
+    word = "margin_perceptron"
+    positive_margin: PositiveMargin = 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class PA(Update):
+    """Meet the margin exactly: τ = loss/‖x‖². For labels that can be trusted.
+
+    Parameters
+    ----------
+    positive_margin
+        m of the positive class; of the negative class it is 1.
+
+    Examples
+    --------
+    >>> PA()
+    update.PA(positive_margin=1.0)
+    """
+
+    word = "pa"
+    positive_margin: PositiveMargin = 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class PA1(Update):
+    """As PA, but never further than C: τ = min(C, loss/‖x‖²).
+
+    Parameters
+    ----------
+    C
+        Longest step; None: as the positive margin.
+    positive_margin
+        m of the positive class; of the negative class it is 1.
+
+    Examples
+    --------
+    >>> PA1(C=0.5)
+    update.PA1(C=0.5, positive_margin=1.0)
+    """
+
+    word = "pa1"
+    C: float | None = 1.0
+    positive_margin: PositiveMargin = 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class PA2(Update):
+    """Every step shortened: τ = loss/(‖x‖² + 1/(2C)).
+
+    Parameters
+    ----------
+    C
+        The smaller, the shorter the steps; None: as the positive margin.
+    positive_margin
+        m of the positive class; of the negative class it is 1.
+
+    Examples
+    --------
+    >>> PA2(C=0.5)
+    update.PA2(C=0.5, positive_margin=1.0)
+    """
+
+    word = "pa2"
+    C: float | None = 1.0
+    positive_margin: PositiveMargin = 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class CPA(Update):
+    """Prediction-based cost-sensitive PA: only if y q ≤ 0, τ = min(C, (√m − y q)/‖x‖²).
+
+    Parameters
+    ----------
+    C
+        Longest step; None: as the positive margin.
+    positive_margin
+        m of the positive class, its cost; of the negative class it is 1.
+
+    Examples
+    --------
+    >>> CPA(positive_margin=9.0)
+    update.CPA(C=1.0, positive_margin=9.0)
+    """
+
+    word = "cpa"
+    C: float | None = 1.0
+    positive_margin: PositiveMargin = "balanced"
+
+
+@dataclass(frozen=True, repr=False)
+class AROW(Update):
+    """Steps that shrink for features learned often (diagonal AROW).
+
+    v = Σσ_i x_i², β = 1/(v + 1/C); w_i += loss·β·y·σ_i x_i, σ_i −= β(σ_i x_i)²; σ_i starts at 1.
+
+    Parameters
+    ----------
+    C
+        The smaller, the shorter the steps; None: as the positive margin. Paper: 1/r.
+    positive_margin
+        m of the positive class; of the negative class it is 1.
+
+    Examples
+    --------
+    >>> AROW(C=0.1)
+    update.AROW(C=0.1, positive_margin=1.0)
+    """
+
+    word = "arow"
+    C: float | None = 1.0
+    positive_margin: PositiveMargin = 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class CW(Update):
+    """Confidence-weighted: be right with this probability, at the least change (diagonal CW).
+
+    Parameters
+    ----------
+    confidence
+        Probability with which a learned event must be right. Paper: η.
+    form
+        `"variance"` asks for a margin of φ·v (Dredze et al. 2008), `"stdev"` for φ·√v (Crammer et
+        al. 2008), φ being the normal quantile of `confidence`.
+
+    Examples
+    --------
+    >>> CW(form="stdev")
+    update.CW(confidence=0.9, form='stdev')
+    """
+
+    word = "cw"
+    confidence: float = 0.9
+    form: Literal["variance", "stdev"] = "variance"
+
+
+@dataclass(frozen=True, repr=False)
+class Gradient(Update):
+    """A gradient step on the hinge loss with decay: w shrinks by 1 − step·decay, τ = step if y q ≤ 1.
+
+    Parameters
+    ----------
+    step
+        Length of a step. Paper (OFS): η.
+    decay
+        How fast the weights shrink. Paper (OFS): λ.
+
+    Examples
+    --------
+    >>> Gradient()
+    update.Gradient(step=0.2, decay=0.01)
+    """
+
+    word = "gradient"
+    step: float = 0.2
+    decay: float = 0.01
+
+
+def passive_aggressive(owner: str, word: str, C: float) -> Update:
+    """`PA`, `PA1` or `PA2` by its word."""
+    rules: dict[str, Update] = {"pa": PA(), "pa1": PA1(C), "pa2": PA2(C)}
+    if word not in rules:
+        raise ParameterError(f'{owner}: update must be "pa", "pa1" or "pa2", got {word!r}.')
+    return rules[word]

@@ -1,0 +1,133 @@
+"""A whole table in memory, dense or CSR, from which streams cut what they show."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.errors import EventError, LabelError, ParameterError
+from headwater.streams.base import rows_of
+from headwater.types import Name, Rows
+
+
+class Table(Protocol):
+    """Rows and columns, whatever they are stored in."""
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+
+    def cut(self, rows: NDArray[np.intp], columns: NDArray[np.intp], names: Sequence[Name]) -> Rows:
+        """These rows of these columns, in this order; `names` may go on beyond `columns`."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseTable:
+    """An array in which NaN is absent and 0 is there."""
+
+    values: NDArray[np.float64]
+
+    @property
+    def height(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def width(self) -> int:
+        return int(self.values.shape[1])
+
+    def cut(self, rows: NDArray[np.intp], columns: NDArray[np.intp], names: Sequence[Name]) -> Rows:
+        return rows_of(self.values[np.ix_(rows, columns)], names)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTable:
+    """The three arrays of CSR: what is not stored, or NaN, is absent; a stored 0 is there."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    data: NDArray[np.float64]
+    width: int
+
+    @property
+    def height(self) -> int:
+        return len(self.indptr) - 1
+
+    def cut(self, rows: NDArray[np.intp], columns: NDArray[np.intp], names: Sequence[Name]) -> Rows:
+        place = np.full(self.width, -1, dtype=np.int32)  # of a column in the cut; -1: cut away
+        place[columns] = np.arange(len(columns))
+        lengths = np.diff(self.indptr)[rows]
+        before = np.cumsum(lengths) - lengths  # values in the rows above
+        at = np.arange(lengths.sum()) + np.repeat(self.indptr[:-1][rows] - before, lengths)
+        row = np.repeat(np.arange(len(rows)), lengths)
+        column, value = place[self.indices[at]], self.data[at]
+        kept = np.flatnonzero((column >= 0) & ~np.isnan(value))
+        kept = kept[np.lexsort((column[kept], row[kept]))]
+        ends = np.cumsum(np.bincount(row[kept], minlength=len(rows)), dtype=np.int64)
+        return Rows(
+            indptr=np.concatenate([np.zeros(1, np.int64), ends]),
+            indices=column[kept],
+            data=value[kept],
+            names=names,
+        )
+
+
+def table_of(owner: str, X: Any) -> Table:
+    """`X` as a table: by its three arrays if it has them, else as a dense array."""
+    if hasattr(X, "tocsr") and getattr(X, "format", None) != "csr":
+        raise EventError(
+            f"{owner}: X must be a dense array or CSR, got {type(X).__name__};"
+            " X.tocsr() makes CSR of it."
+        )
+    if all(hasattr(X, name) for name in ("indptr", "indices", "data")):
+        return _sparse(owner, X)
+    try:
+        values = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as reason:
+        raise EventError(f"{owner}: X must hold numbers only: {reason}.") from reason
+    if values.ndim != 2:
+        raise EventError(f"{owner}: X must have rows and columns, got {values.ndim} dimension(s).")
+    return DenseTable(values)
+
+
+def _sparse(owner: str, X: Any) -> SparseTable:
+    indptr, indices = np.asarray(X.indptr), np.asarray(X.indices)
+    stored = int(indices.max()) + 1 if len(indices) else 0
+    if hasattr(X, "shape"):
+        width = int(X.shape[1])
+    elif hasattr(X, "names"):
+        width = len(X.names)
+    else:
+        width = stored
+    if stored > width:
+        raise EventError(f"{owner}: X must have indices below {width}, got {stored - 1}.")
+    return SparseTable(indptr, indices, np.asarray(X.data, dtype=np.float64), width)
+
+
+def names_of(owner: str, X: Any, names: Sequence[Name] | None, width: int) -> list[Name]:
+    """A name a column: as given, as `X` brings them, or 0, 1, ..."""
+    if names is None:
+        names = getattr(X, "names", None)
+    if names is None:
+        return list(range(width))
+    names = list(names)
+    if len(names) != width:
+        raise ParameterError(f"{owner}: names must be one a column, {width}, got {len(names)}.")
+    if len(set(names)) < width:
+        twice = next(name for position, name in enumerate(names) if name in names[:position])
+        raise ParameterError(f"{owner}: names must differ from each other, got {twice!r} twice.")
+    return names
+
+
+def labels_of(owner: str, y: Any, height: int) -> NDArray[Any]:
+    """A label a row, as an array."""
+    labels = np.asarray(y)
+    if labels.shape != (height,):
+        shape = " × ".join(map(str, labels.shape)) or "a single one"
+        raise LabelError(f"{owner}: y must be one label a row, {height}, got {shape}.")
+    return labels

@@ -1,0 +1,316 @@
+//! Whole arrays of events: exactly the event loop, only faster.
+
+use crate::learner::{Decision, INTERCEPT, Learner, own_intercept};
+use crate::vocabulary::{Name, Names, Slot, UNKNOWN};
+use crate::weights::Feature;
+use crate::{Error, Label};
+
+/// Rows of a sparse matrix (what is not stored is absent) or of a dense one (NaN is absent).
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'a> {
+    Csr { indptr: &'a [i64], indices: &'a [i32], values: &'a [f64] },
+    Dense { values: &'a [f64], columns: usize, rows: usize },
+}
+
+/// The names of a batch's columns.
+#[derive(Clone, Copy, Debug)]
+pub enum Columns<'a> {
+    Numbers,
+    Given(&'a [Name<'a>]),
+}
+
+impl Columns<'_> {
+    fn name(&self, column: usize) -> Name<'_> {
+        match self {
+            Self::Numbers => Name::Number(column as i64),
+            Self::Given(names) => names[column],
+        }
+    }
+}
+
+/// Events with named columns, checked whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    rows: Rows<'a>,
+    columns: Columns<'a>,
+    width: usize,
+}
+
+impl<'a> Batch<'a> {
+    pub fn new(rows: Rows<'a>, columns: Columns<'a>, width: usize) -> Result<Self, Error> {
+        if let Columns::Given(names) = columns {
+            check_names(names, width)?;
+        }
+        match rows {
+            Rows::Csr { indptr, indices, values } => {
+                check_pointers(indptr, indices.len(), values.len())?;
+                let mut last_row_of = Vec::new();
+                for row in 0..indptr.len() - 1 {
+                    let range = indptr[row] as usize..indptr[row + 1] as usize;
+                    check_columns(&indices[range.clone()], row, &columns, width, &mut last_row_of)?;
+                    let column = |position| indices[range.start + position] as usize;
+                    check_values(&values[range.clone()], row, &columns, column)?;
+                }
+            }
+            Rows::Dense { values, columns: width, rows } => {
+                for row in 0..rows {
+                    check_values(&values[row * width..(row + 1) * width], row, &columns, |i| i)?;
+                }
+            }
+        }
+        Ok(Self { rows, columns, width })
+    }
+
+    pub fn len(&self) -> usize {
+        match self.rows {
+            Rows::Csr { indptr, .. } => indptr.len() - 1,
+            Rows::Dense { rows, .. } => rows,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn check_names(names: &[Name<'_>], width: usize) -> Result<(), Error> {
+    if names.len() != width {
+        return Err(Error::Event(format!(
+            "names: expected one a column, {width} in all, got {}.",
+            names.len()
+        )));
+    }
+    let mut sorted = names.to_vec();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Error::Event(format!("names: {} is given twice.", pair[0]))),
+        None => Ok(()),
+    }
+}
+
+fn check_pointers(indptr: &[i64], indices: usize, values: usize) -> Result<(), Error> {
+    let bad = |text: String| Err(Error::Event(text));
+    if indices != values {
+        return bad(format!("X: indices and data must be equally long, got {indices} and {values}."));
+    }
+    if indptr.is_empty() || indptr[0] != 0 || indptr.windows(2).any(|pair| pair[0] > pair[1]) {
+        return bad("X: indptr must start at 0 and never fall.".to_owned());
+    }
+    if indptr[indptr.len() - 1] != indices as i64 {
+        let end = indptr[indptr.len() - 1];
+        return bad(format!("X: indptr must end at the number of values, {indices}, got {end}."));
+    }
+    Ok(())
+}
+
+fn check_columns(
+    row: &[i32],
+    number: usize,
+    columns: &Columns<'_>,
+    width: usize,
+    last_row_of: &mut Vec<usize>,
+) -> Result<(), Error> {
+    if let Some(&column) = row.iter().find(|&&c| c < 0 || c as usize >= width) {
+        return Err(Error::Event(format!(
+            "X, row {number}: column {column} does not exist; there are {width}."
+        )));
+    }
+    if row.windows(2).all(|pair| pair[0] < pair[1]) {
+        return Ok(());
+    }
+    last_row_of.resize(width, usize::MAX);
+    for &column in row {
+        if std::mem::replace(&mut last_row_of[column as usize], number) == number {
+            let name = columns.name(column as usize);
+            return Err(Error::Event(format!("X, row {number}: feature {name} stands there twice.")));
+        }
+    }
+    Ok(())
+}
+
+fn check_values(
+    row: &[f64],
+    number: usize,
+    columns: &Columns<'_>,
+    column: impl Fn(usize) -> usize,
+) -> Result<(), Error> {
+    match row.iter().position(|value| value.is_infinite()) {
+        Some(position) => Err(Error::Event(format!(
+            "X, row {number}: feature {} must be a finite number, got {}.",
+            columns.name(column(position)),
+            row[position]
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// In the table of a batch's columns: not looked up yet.
+const UNSEEN: Slot = UNKNOWN - 1;
+
+/// Reads one row after the other; remembers the slots of the columns.
+struct Reader<'a> {
+    batch: &'a Batch<'a>,
+    slots: Vec<Slot>,
+    features: Vec<Feature>,
+    present: Vec<usize>, // columns of the features
+}
+
+/// The names of the row that was read last.
+struct Present<'a> {
+    columns: &'a [usize],
+    names: Columns<'a>,
+}
+
+impl Names for Present<'_> {
+    fn name(&self, position: usize) -> Name<'_> {
+        self.names.name(self.columns[position])
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn new(learner: &Learner, batch: &'a Batch<'a>) -> Result<Self, Error> {
+        if let Columns::Given(names) = batch.columns
+            && learner.config.intercept
+            && names.contains(&INTERCEPT)
+        {
+            return Err(Error::Event(format!("names: {}", own_intercept())));
+        }
+        let slots = vec![UNSEEN; batch.width];
+        Ok(Self { batch, slots, features: Vec::new(), present: Vec::new() })
+    }
+
+    fn read(&mut self, learner: &Learner, row: usize) {
+        self.features.clear();
+        self.present.clear();
+        match self.batch.rows {
+            Rows::Csr { indptr, indices, values } => {
+                let range = indptr[row] as usize..indptr[row + 1] as usize;
+                for (&column, &value) in indices[range.clone()].iter().zip(&values[range]) {
+                    self.push(learner, column as usize, value);
+                }
+            }
+            Rows::Dense { values, columns, .. } => {
+                let row_values = &values[row * columns..(row + 1) * columns];
+                for (column, &value) in row_values.iter().enumerate() {
+                    self.push(learner, column, value);
+                }
+            }
+        }
+        learner.add_intercept(&mut self.features);
+    }
+
+    fn push(&mut self, learner: &Learner, column: usize, value: f64) {
+        if value.is_nan() {
+            return;
+        }
+        let mut slot = self.slots[column];
+        if slot == UNSEEN {
+            slot = learner.slot(self.batch.columns.name(column));
+            self.slots[column] = slot;
+        }
+        self.features.push(Feature { slot, value });
+        self.present.push(column);
+    }
+
+    fn learn(&mut self, learner: &mut Learner, label: &Label) -> Result<(), Error> {
+        let names = Present { columns: &self.present, names: self.batch.columns };
+        if learner.learn(&mut self.features, &names, label)? {
+            for (&column, feature) in self.present.iter().zip(&self.features) {
+                self.slots[column] = feature.slot;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn at_row(row: usize, error: Error) -> Error {
+    match error {
+        Error::Event(text) => Error::Event(format!("X, row {row}: {text}")),
+        Error::Label(text) => Error::Label(format!("y, row {row}: {text}")),
+        Error::Step(text) => Error::Step(format!("X, row {row}: {text} Rows before it were done.")),
+        other => other,
+    }
+}
+
+impl Learner {
+    /// Check that labels fit, as if they were learned in this order.
+    pub fn check_labels<'a>(
+        &self,
+        labels: impl IntoIterator<Item = Option<&'a Label>>,
+    ) -> Result<(), Error> {
+        let mut known = self.labels().clone();
+        if known.is_multiclass() {
+            return Ok(()); // any label is a class
+        }
+        for (row, label) in labels.into_iter().enumerate() {
+            if let Some(label) = label {
+                let reading = known.read(label).map_err(|error| at_row(row, error))?;
+                known.learn(&reading, label);
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole loop: decide on each event, and learn those asked for whose label there is.
+    ///
+    /// `tick` is called before each row; its `false` stops the batch there.
+    pub fn simulate(
+        &mut self,
+        batch: &Batch<'_>,
+        labels: &[Option<Label>],
+        decisions: &mut Vec<Decision>,
+        mut tick: impl FnMut(usize) -> bool,
+    ) -> Result<(), Error> {
+        self.check_labels(labels.iter().map(Option::as_ref))?;
+        let mut reader = Reader::new(self, batch)?;
+        for (row, label) in labels.iter().enumerate() {
+            if !tick(row) {
+                return Err(Error::Interrupted);
+            }
+            reader.read(self, row);
+            let decision = self.decide(&reader.features).map_err(|error| at_row(row, error))?;
+            decisions.push(decision);
+            if let (true, Some(label)) = (decision.asked, label) {
+                reader.learn(self, label).map_err(|error| at_row(row, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Learn every event.
+    pub fn learn_many(
+        &mut self,
+        batch: &Batch<'_>,
+        labels: &[Label],
+        mut tick: impl FnMut(usize) -> bool,
+    ) -> Result<(), Error> {
+        self.check_labels(labels.iter().map(Some))?;
+        let mut reader = Reader::new(self, batch)?;
+        for (row, label) in labels.iter().enumerate() {
+            if !tick(row) {
+                return Err(Error::Interrupted);
+            }
+            reader.read(self, row);
+            reader.learn(self, label).map_err(|error| at_row(row, error))?;
+        }
+        Ok(())
+    }
+
+    /// Show each event's features to `visit`.
+    pub fn visit(
+        &self,
+        batch: &Batch<'_>,
+        mut tick: impl FnMut(usize) -> bool,
+        mut visit: impl FnMut(&Self, &[Feature]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut reader = Reader::new(self, batch)?;
+        for row in 0..batch.len() {
+            if !tick(row) {
+                return Err(Error::Interrupted);
+            }
+            reader.read(self, row);
+            visit(self, &reader.features).map_err(|error| at_row(row, error))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! What can go wrong. Each variant is one exception class in Python; what returns an error has
+//! changed nothing.
+
+use std::fmt;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// A combination of rules that makes no sense.
+    Parameter(String),
+    /// An event that cannot be read.
+    Event(String),
+    /// A label that does not fit.
+    Label(String),
+    /// A step that would make a number infinite.
+    Step(String),
+    /// A saved state that is damaged or does not fit its learner.
+    State(String),
+    /// The caller asked a batch to stop; the rows before are done.
+    Interrupted,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(text)
+            | Self::Event(text)
+            | Self::Label(text)
+            | Self::Step(text)
+            | Self::State(text) => f.write_str(text),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

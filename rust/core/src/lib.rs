@@ -1,0 +1,31 @@
+//! Linear learning on streams whose features come and go and whose labels are scarce.
+//!
+//! A [`Learner`] is made of three small rules, each a closed enum:
+//! [`UpdateRule`] (how far a label moves the weights), [`QueryRule`] (whether a label is worth
+//! asking for) and [`Sparsifier`] (which weights are let go). An event is a list of
+//! [`Feature`]s: [`Learner::look_up`] makes it from names and values, [`Learner::decide`] predicts
+//! and perhaps asks, [`Learner::learn`] moves the weights. [`batch`] runs whole arrays through
+//! the same three calls; [`snapshot`] writes and reads the state.
+#![forbid(unsafe_code)]
+
+pub mod batch;
+mod error;
+mod heap;
+mod labels;
+mod learner;
+mod query;
+mod random;
+pub mod snapshot;
+mod sparsify;
+mod update;
+mod vocabulary;
+mod weights;
+
+pub use error::Error;
+pub use labels::{Label, Labels};
+pub use learner::{Config, Contribution, Decision, Growth, INTERCEPT, Learner, Register};
+pub use query::QueryRule;
+pub use sparsify::Sparsifier;
+pub use update::{PositiveMargin, UpdateRule};
+pub use vocabulary::{Name, Names, Slot, UNKNOWN};
+pub use weights::Feature;

@@ -1,0 +1,182 @@
+//! Whether a label is worth asking for.
+//!
+//! One coin `u ~ U[0, 1)` is drawn an event, needed or not. `q` is the margin, or with several
+//! classes the lead of the first over the second; `t` counts events from 1.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueryRule {
+    All,
+    /// `u < rate`
+    Random { rate: f64 },
+    /// Exactly `rate` of `total` events; of an unknown total, within one of `rate·t` at every t.
+    Quota { rate: f64, total: Option<u64> },
+    /// `u < ρ/(ρ + |q|)`
+    Margin { width: f64 },
+    /// `u < ρ/(ρ + 1 + |q|)`
+    MarginPlusOne { width: f64 },
+    /// `Margin` with `ρ√(1 + K)`, K the mistakes learned; perhaps times the largest ‖x‖² shown.
+    SelAda { width: f64, by_norm: bool },
+    /// `Margin` with `ρ/(t + 1)`
+    Decaying { width: f64 },
+    /// `Margin` with a width that follows the stream so that `rate` of it is asked for.
+    Budget { rate: f64 },
+}
+
+/// What the rules remember; each uses its own part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueryState {
+    /// Budget: running mean of |q|.
+    pub mean_margin: f64,
+    /// Budget: log factor that makes up for too many or too few questions.
+    pub tilt: f64,
+    /// `SelAda`: mistakes learned.
+    pub mistakes: u64,
+    /// `SelAda`: largest ‖x‖² shown.
+    pub largest_norm: f64,
+    /// Quota of an unknown total: where in the first stretch the first question falls.
+    pub phase: f64,
+}
+
+/// An event as a query rule sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// The event's number, from 1.
+    pub t: u64,
+    /// Questions asked before it.
+    pub asked: u64,
+    /// |q|
+    pub confidence: f64,
+    /// ‖x‖², for rules that use it.
+    pub squared_norm: f64,
+}
+
+const SLOWEST: f64 = 0.02; // the running mean of |q| forgets after some fifty events
+const FLOOR: f64 = 0.01; // margins of exactly 0 are not always asked for
+const GAIN: f64 = 0.5;
+const LARGEST_TILT: f64 = 8.0;
+
+impl QueryRule {
+    pub fn uses_norm(self) -> bool {
+        matches!(self, Self::SelAda { by_norm: true, .. })
+    }
+
+    /// Whether to ask, and with what probability the answer was yes.
+    pub fn ask(self, state: &mut QueryState, now: Moment, coin: f64) -> (bool, f64) {
+        let Moment { t, asked, confidence, .. } = now;
+        match self {
+            Self::All => (true, 1.0),
+            Self::Random { rate } => (coin < rate, rate),
+            Self::Quota { rate, total: Some(total) } => {
+                if t > total {
+                    return (false, 0.0);
+                }
+                let wanted = (rate * total as f64 + 0.5).floor() - asked as f64;
+                let left = (total - t + 1) as f64;
+                (coin * left < wanted, (wanted / left).clamp(0.0, 1.0))
+            }
+            Self::Quota { rate, total: None } => {
+                let due = |t: f64| (rate * t + state.phase).floor();
+                (due(t as f64) > due(t as f64 - 1.0), rate)
+            }
+            Self::Margin { width } => by_margin(width, confidence, coin),
+            Self::MarginPlusOne { width } => by_margin(width, 1.0 + confidence, coin),
+            Self::SelAda { width, by_norm } => {
+                let mut width = width * (1.0 + state.mistakes as f64).sqrt();
+                if by_norm {
+                    state.largest_norm = state.largest_norm.max(now.squared_norm);
+                    width *= state.largest_norm;
+                }
+                by_margin(width, confidence, coin)
+            }
+            Self::Decaying { width } => by_margin(width / (t as f64 + 1.0), confidence, coin),
+            Self::Budget { rate } => {
+                let mean = &mut state.mean_margin;
+                *mean += (confidence - *mean) * SLOWEST.max(1.0 / t as f64);
+                let size = if *mean == 0.0 { 1.0 } else { (confidence / *mean).max(FLOOR) };
+                let (asked, probability) = if rate >= 1.0 {
+                    (true, 1.0)
+                } else if rate <= 0.0 {
+                    (false, 0.0)
+                } else if t == 1 {
+                    (true, 1.0)
+                } else {
+                    by_margin(rate / (1.0 - rate) * state.tilt.exp(), size, coin)
+                };
+                let missed = rate - f64::from(u8::from(asked));
+                state.tilt = (state.tilt + GAIN * missed).clamp(-LARGEST_TILT, LARGEST_TILT);
+                (asked, probability)
+            }
+        }
+    }
+}
+
+/// `u < width/(width + size)`, without the division.
+fn by_margin(width: f64, size: f64, coin: f64) -> (bool, f64) {
+    if width == f64::INFINITY {
+        (true, 1.0)
+    } else if width == 0.0 {
+        (false, 0.0)
+    } else {
+        (coin * (width + size) < width, width / (width + size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Generator;
+
+    fn share_asked(rule: QueryRule, events: u64, margins: impl Fn(f64) -> f64) -> f64 {
+        let (mut coins, mut state) = (Generator::from_seed(3), QueryState::default());
+        let mut others = coins.jumped();
+        let mut asked = 0;
+        for t in 1..=events {
+            let confidence = margins(others.uniform());
+            let now = Moment { t, asked, confidence, squared_norm: 1.0 };
+            asked += u64::from(rule.ask(&mut state, now, coins.uniform()).0);
+        }
+        asked as f64 / events as f64
+    }
+
+    #[test]
+    fn a_quota_is_met_exactly() {
+        let rule = QueryRule::Quota { rate: 0.1, total: Some(1000) };
+        assert_eq!(share_asked(rule, 1000, |u| u), 0.1);
+        assert_eq!(share_asked(rule, 2000, |u| u), 0.05); // nothing after the total
+        let endless = QueryRule::Quota { rate: 0.25, total: None };
+        assert_eq!(share_asked(endless, 1000, |u| u), 0.25);
+    }
+
+    #[test]
+    fn a_budget_is_kept_whatever_the_scale_of_the_margins() {
+        for scale in [1e-6, 1.0, 1e6] {
+            let share = share_asked(QueryRule::Budget { rate: 0.1 }, 20_000, |u| scale * u);
+            assert!((share - 0.1).abs() < 0.005, "{share}");
+        }
+    }
+
+    #[test]
+    fn margins_of_zero_do_not_empty_the_budget() {
+        let margins = |u: f64| if u < 0.7 { 0.0 } else { u };
+        let share = share_asked(QueryRule::Budget { rate: 0.02 }, 20_000, margins);
+        assert!((share - 0.02).abs() < 0.005, "{share}");
+    }
+
+    #[test]
+    fn the_margin_rules_ask_with_the_probability_they_report() {
+        for rule in [QueryRule::Margin { width: 0.5 }, QueryRule::MarginPlusOne { width: 0.5 }] {
+            let now = Moment { t: 1, asked: 0, confidence: 1.5, squared_norm: 1.0 };
+            let (_, probability) = rule.ask(&mut QueryState::default(), now, 0.0);
+            let share = share_asked(rule, 50_000, |_| 1.5);
+            assert!((share - probability).abs() < 0.01);
+        }
+    }
+
+    #[test]
+    fn an_infinite_width_asks_always_and_a_zero_norm_never() {
+        assert_eq!(by_margin(f64::INFINITY, 3.0, 0.999), (true, 1.0));
+        assert_eq!(by_margin(0.0, 0.0, 0.0), (false, 0.0));
+    }
+}

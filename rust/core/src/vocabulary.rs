@@ -1,0 +1,161 @@
+//! Feature names and their slots.
+//!
+//! A slot is given when a name is first learned and is never given up, so slots count d.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
+use std::hash::BuildHasher;
+
+use crate::Error;
+
+pub type Slot = u32;
+
+/// In place of a slot: the name has never been learned.
+pub const UNKNOWN: Slot = Slot::MAX;
+
+/// A feature's name. The derived order is the order in which new names get their slots:
+/// integers by value, then text by code point (which is the order of UTF-8 bytes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Name<'a> {
+    Number(i64),
+    #[serde(borrow)]
+    Text(&'a str),
+}
+
+impl std::fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+        }
+    }
+}
+
+/// The names of one event's features, by position.
+pub trait Names {
+    fn name(&self, position: usize) -> Name<'_>;
+}
+
+impl Names for [Name<'_>] {
+    fn name(&self, position: usize) -> Name<'_> {
+        self[position]
+    }
+}
+
+/// Where a name is kept: texts lie end to end in one string.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Number(i64),
+    Text { length: u32, start: u64 },
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Vocabulary {
+    table: HashTable<Slot>,
+    hasher: FixedState,
+    places: Vec<Place>,
+    texts: String,
+}
+
+impl Vocabulary {
+    /// Number of names learned so far: d.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The slot of a name, or `UNKNOWN`.
+    pub fn slot(&self, name: Name<'_>) -> Slot {
+        self.table
+            .find(self.hash(name), |&slot| self.name(slot) == name)
+            .copied()
+            .unwrap_or(UNKNOWN)
+    }
+
+    pub fn name(&self, slot: Slot) -> Name<'_> {
+        name_at(&self.places, &self.texts, slot)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = Name<'_>> {
+        (0..self.len() as Slot).map(|slot| self.name(slot))
+    }
+
+    /// Whether so many more names can be given slots.
+    pub fn room_for(&self, more: usize) -> Result<(), Error> {
+        if self.len() + more < UNKNOWN as usize {
+            return Ok(());
+        }
+        Err(Error::Event(format!("event: more than {UNKNOWN} feature names cannot be learned.")))
+    }
+
+    /// Give a new name the next slot. The caller knows that it is new and that there is room.
+    pub fn insert(&mut self, name: Name<'_>) -> Slot {
+        let slot = self.len() as Slot;
+        let hash = self.hash(name);
+        self.places.push(match name {
+            Name::Number(number) => Place::Number(number),
+            Name::Text(text) => {
+                let start = self.texts.len() as u64;
+                self.texts.push_str(text);
+                Place::Text { length: text.len() as u32, start }
+            }
+        });
+        let (places, texts, hasher) = (&self.places, &self.texts, &self.hasher);
+        let rehash = |&slot: &Slot| hasher.hash_one(name_at(places, texts, slot));
+        self.table.insert_unique(hash, slot, rehash);
+        slot
+    }
+
+    fn hash(&self, name: Name<'_>) -> u64 {
+        self.hasher.hash_one(name)
+    }
+}
+
+fn name_at<'a>(places: &[Place], texts: &'a str, slot: Slot) -> Name<'a> {
+    match places[slot as usize] {
+        Place::Number(number) => Name::Number(number),
+        Place::Text { length, start } => {
+            let start = start as usize;
+            Name::Text(&texts[start..start + length as usize])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_and_its_text_are_different_names() {
+        let mut vocabulary = Vocabulary::default();
+        assert_eq!(vocabulary.insert(Name::Number(1)), 0);
+        assert_eq!(vocabulary.slot(Name::Text("1")), UNKNOWN);
+        assert_eq!(vocabulary.insert(Name::Text("1")), 1);
+        assert_eq!(vocabulary.slot(Name::Number(1)), 0);
+        assert_eq!(vocabulary.slot(Name::Text("1")), 1);
+    }
+
+    #[test]
+    fn names_survive_growth() {
+        let mut vocabulary = Vocabulary::default();
+        let texts: Vec<String> = (0..10_000).map(|i| format!("wort-ä-{i}")).collect();
+        for text in &texts {
+            vocabulary.insert(Name::Text(text));
+        }
+        for (slot, text) in texts.iter().enumerate() {
+            assert_eq!(vocabulary.slot(Name::Text(text)) as usize, slot);
+            assert_eq!(vocabulary.name(slot as Slot), Name::Text(text));
+        }
+    }
+
+    #[test]
+    fn numbers_come_before_text_and_text_by_code_point() {
+        let mut names =
+            [Name::Text("b"), Name::Text("ä"), Name::Number(10), Name::Number(-2), Name::Text("B")];
+        names.sort_unstable();
+        let expected =
+            [Name::Number(-2), Name::Number(10), Name::Text("B"), Name::Text("b"), Name::Text("ä")];
+        assert_eq!(names, expected);
+    }
+}

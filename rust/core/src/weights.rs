@@ -1,0 +1,444 @@
+//! The weights: a row a feature, a column a weight vector (one if binary, one a class otherwise).
+//!
+//! A vector is kept as `w = scale·v`, so that scaling all of it costs nothing; what its sparsifier
+//! needs is kept with it: a compensated norm of `v` and a heap of its non-zero values. Scaling
+//! never changes the order of |v|, so the heap pops exactly the smallest |w|.
+
+use crate::heap::Heap;
+use crate::random::Generator;
+use crate::sparsify::{Norm, Sparsifier};
+use crate::update::{Narrowing, Step};
+use crate::vocabulary::{Slot, UNKNOWN};
+
+/// One feature of an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Feature {
+    pub slot: Slot,
+    pub value: f64,
+}
+
+/// Stored values below this count as 0.
+const TINY: f64 = 1e-300;
+/// Below this a scale is folded into the stored values.
+const SMALLEST_SCALE: f64 = 1e-100;
+/// Below this no sum, square or product of stored values and steps can overflow.
+const SAFE: f64 = 1e150;
+/// A norm is summed afresh after so many steps, or d if that is more: O(1) a step.
+const FRESH_AFTER: u64 = 4096;
+
+/// A running sum with Neumaier's compensation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sum {
+    pub sum: f64,
+    pub compensation: f64,
+}
+
+impl Sum {
+    fn add(&mut self, x: f64) {
+        let total = self.sum + x;
+        self.compensation += if self.sum.abs() >= x.abs() {
+            (self.sum - total) + x
+        } else {
+            (x - total) + self.sum
+        };
+        self.sum = total;
+    }
+
+    fn value(self) -> f64 {
+        self.sum + self.compensation
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Vector {
+    pub scale: f64,
+    /// Σ|v| or Σv², whichever the sparsifier needs.
+    pub norm: Sum,
+    /// Steps since the norm was summed afresh.
+    pub steps: u64,
+    heap: Heap,
+    /// No |v| is larger; may overstate.
+    bound: f64,
+}
+
+impl Default for Vector {
+    fn default() -> Self {
+        Self { scale: 1.0, norm: Sum::default(), steps: 0, heap: Heap::default(), bound: 0.0 }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Weights {
+    sparsifier: Sparsifier,
+    /// Whether a variance a weight is kept.
+    varies: bool,
+    /// Columns that there is room for.
+    width: usize,
+    rows: usize,
+    pub vectors: Vec<Vector>,
+    values: Vec<f64>,
+    variances: Vec<f64>,
+}
+
+impl Weights {
+    pub fn new(sparsifier: Sparsifier, varies: bool, vectors: usize) -> Self {
+        Self {
+            sparsifier,
+            varies,
+            width: vectors.max(1),
+            rows: 0,
+            vectors: vec![Vector::default(); vectors],
+            values: Vec::new(),
+            variances: Vec::new(),
+        }
+    }
+
+    pub fn varies(&self) -> bool {
+        self.varies
+    }
+
+    /// Make room for `rows` features; new weights are 0, new variances 1.
+    pub fn set_rows(&mut self, rows: usize) {
+        self.rows = rows;
+        self.values.resize(rows * self.width, 0.0);
+        if self.varies {
+            self.variances.resize(rows * self.width, 1.0);
+        }
+    }
+
+    /// Add a weight vector of zeros.
+    pub fn add_vector(&mut self) {
+        if self.vectors.len() == self.width {
+            let width = self.width * 2;
+            self.values = widened(&self.values, self.width, width, 0.0);
+            self.variances = widened(&self.variances, self.width, width, 1.0);
+            self.width = width;
+        }
+        self.vectors.push(Vector::default());
+    }
+
+    fn index(&self, slot: Slot, vector: usize) -> usize {
+        slot as usize * self.width + vector
+    }
+
+    pub fn weight(&self, slot: Slot, vector: usize) -> f64 {
+        self.vectors[vector].scale * self.values[self.index(slot, vector)]
+    }
+
+    /// The stored values of a vector, in slot order.
+    pub fn column(&self, vector: usize) -> Vec<f64> {
+        (0..self.rows).map(|row| self.values[row * self.width + vector]).collect()
+    }
+
+    /// The variances of a vector, in slot order.
+    pub fn variance_column(&self, vector: usize) -> Vec<f64> {
+        (0..self.rows).map(|row| self.variances[row * self.width + vector]).collect()
+    }
+
+    /// Put back the stored values and variances of a vector, after its scale, norm and steps.
+    pub fn restore_column(&mut self, vector: usize, values: &[f64], variances: Option<&[f64]>) {
+        let ranks = self.sparsifier.ranks();
+        for (row, &value) in values.iter().enumerate() {
+            self.values[row * self.width + vector] = value;
+            let part = &mut self.vectors[vector];
+            part.bound = part.bound.max(value.abs());
+            if ranks {
+                part.heap.set(row as Slot, value.abs());
+            }
+        }
+        for (row, &variance) in variances.into_iter().flatten().enumerate() {
+            self.variances[row * self.width + vector] = variance;
+        }
+    }
+
+    /// `w·x` of one vector, summed in the event's order.
+    pub fn dot(&self, vector: usize, features: &[Feature]) -> f64 {
+        let mut sum = 0.0;
+        for feature in features {
+            if feature.slot != UNKNOWN {
+                sum += self.values[self.index(feature.slot, vector)] * feature.value;
+            }
+        }
+        self.vectors[vector].scale * sum
+    }
+
+    /// `w·x` of every vector.
+    pub fn dots(&self, features: &[Feature]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.vectors.len()];
+        for feature in features {
+            if feature.slot != UNKNOWN {
+                let start = self.index(feature.slot, 0);
+                for (sum, value) in sums.iter_mut().zip(&self.values[start..]) {
+                    *sum += value * feature.value;
+                }
+            }
+        }
+        for (sum, vector) in sums.iter_mut().zip(&self.vectors) {
+            *sum *= vector.scale;
+        }
+        sums
+    }
+
+    /// Σσ_i x_i² of one vector; a feature or vector never learned has σ = 1.
+    pub fn variance(&self, vector: usize, features: &[Feature]) -> f64 {
+        let known = vector < self.vectors.len();
+        let mut sum = 0.0;
+        for feature in features {
+            let sigma = if known && feature.slot != UNKNOWN {
+                self.variances[self.index(feature.slot, vector)]
+            } else {
+                1.0
+            };
+            sum += sigma * feature.value * feature.value;
+        }
+        sum
+    }
+
+    /// Whether every number stays finite if `vector` takes this step.
+    pub fn can_take(&self, vector: usize, features: &[Feature], step: Step, norm: f64) -> bool {
+        let nothing = Vector::default();
+        let part = self.vectors.get(vector).unwrap_or(&nothing);
+        let per_value = step.length / (part.scale * step.shrink);
+        if part.bound + per_value.abs() * norm <= SAFE {
+            return true; // |x_i| ≤ ‖x‖ and σ_i ≤ 1
+        }
+        let mut total = part.norm.value();
+        for feature in features {
+            let old = if vector < self.vectors.len() && feature.slot != UNKNOWN {
+                self.values[self.index(feature.slot, vector)]
+            } else {
+                0.0
+            };
+            let new = old.abs() + (per_value * feature.value).abs();
+            total += if self.sparsifier.norm() == Norm::Squared { new * new } else { new };
+        }
+        total.is_finite()
+    }
+
+    /// Multiply a vector by a factor in (0, 1].
+    pub fn shrink(&mut self, vector: usize, factor: f64) {
+        self.vectors[vector].scale *= factor;
+        self.fold_if_small(vector);
+    }
+
+    /// `w_i += length·x_i` (times σ_i) for every feature, and narrow the variances.
+    pub fn shift(&mut self, vector: usize, features: &[Feature], length: f64, step: Step) {
+        let (ranks, norm) = (self.sparsifier.ranks(), self.sparsifier.norm());
+        let part = &mut self.vectors[vector];
+        let per_value = length / part.scale;
+        for feature in features {
+            let index = feature.slot as usize * self.width + vector;
+            let mut change = per_value * feature.value;
+            if self.varies {
+                let sigma = &mut self.variances[index];
+                change *= *sigma;
+                let x = feature.value;
+                match step.narrowing {
+                    Narrowing::None => {}
+                    Narrowing::Subtract(beta) => {
+                        *sigma = (*sigma - beta * (*sigma * x) * (*sigma * x)).max(0.0);
+                    }
+                    Narrowing::AddPrecision(beta) => *sigma /= 1.0 + beta * *sigma * x * x,
+                }
+            }
+            let old = self.values[index];
+            let mut new = old + change;
+            if new.abs() < TINY {
+                new = 0.0;
+            }
+            if new == old {
+                continue;
+            }
+            self.values[index] = new;
+            part.bound = part.bound.max(new.abs());
+            match norm {
+                Norm::None => {}
+                Norm::Absolute => part.norm.add(new.abs() - old.abs()),
+                Norm::Squared => part.norm.add(new * new - old * old),
+            }
+            if ranks {
+                part.heap.set(feature.slot, new.abs());
+            }
+        }
+    }
+
+    /// Let weights go after a step: scale back to the radius, then keep `kept` of them.
+    pub fn sparsify(&mut self, vector: usize, kept: usize, draws: &mut Generator) {
+        let part = &mut self.vectors[vector];
+        let size = match self.sparsifier.norm() {
+            Norm::None => 0.0,
+            Norm::Absolute => part.scale * part.norm.value(),
+            Norm::Squared => part.scale * part.norm.value().max(0.0).sqrt(),
+        };
+        let radius = self.sparsifier.radius();
+        if size > radius {
+            part.scale *= radius / size;
+        }
+        if self.sparsifier.ranks() {
+            self.keep_largest(vector, kept);
+        }
+        if matches!(self.sparsifier, Sparsifier::RandomShare { .. }) {
+            self.keep_random(vector, kept, draws);
+        }
+        self.fold_if_small(vector);
+        let part = &mut self.vectors[vector];
+        part.steps += 1;
+        if part.steps >= FRESH_AFTER.max(self.rows as u64) {
+            self.sum_afresh(vector);
+        }
+    }
+
+    fn keep_largest(&mut self, vector: usize, kept: usize) {
+        let norm = self.sparsifier.norm();
+        let part = &mut self.vectors[vector];
+        while part.heap.len() > kept {
+            let Some(slot) = part.heap.pop() else { break };
+            let value = &mut self.values[slot as usize * self.width + vector];
+            match norm {
+                Norm::None => {}
+                Norm::Absolute => part.norm.add(-value.abs()),
+                Norm::Squared => part.norm.add(-*value * *value),
+            }
+            *value = 0.0;
+        }
+    }
+
+    /// Selection sampling: each of the d features is kept with the same probability.
+    fn keep_random(&mut self, vector: usize, kept: usize, draws: &mut Generator) {
+        let mut wanted = kept;
+        for row in 0..self.rows {
+            if draws.uniform() * ((self.rows - row) as f64) < wanted as f64 {
+                wanted -= 1;
+            } else {
+                self.values[row * self.width + vector] = 0.0;
+            }
+        }
+    }
+
+    /// Set all weights to 0; variances stay.
+    pub fn clear(&mut self) {
+        self.values.fill(0.0);
+        for part in &mut self.vectors {
+            part.heap.clear();
+            *part = Vector { heap: std::mem::take(&mut part.heap), ..Vector::default() };
+        }
+    }
+
+    /// `v *= scale, scale = 1`: monotone, so the order of the heap survives.
+    fn fold_if_small(&mut self, vector: usize) {
+        let scale = self.vectors[vector].scale;
+        if scale >= SMALLEST_SCALE {
+            return;
+        }
+        let ranks = self.sparsifier.ranks();
+        self.vectors[vector].scale = 1.0;
+        for row in 0..self.rows {
+            let value = &mut self.values[row * self.width + vector];
+            *value *= scale;
+            if value.abs() < TINY {
+                *value = 0.0;
+            }
+            if ranks {
+                self.vectors[vector].heap.set(row as Slot, value.abs());
+            }
+        }
+        self.sum_afresh(vector);
+    }
+
+    fn sum_afresh(&mut self, vector: usize) {
+        let squared = self.sparsifier.norm() == Norm::Squared;
+        let keeps_norm = self.sparsifier.norm() != Norm::None;
+        let (mut norm, mut bound) = (Sum::default(), 0.0_f64);
+        for row in 0..self.rows {
+            let size = self.values[row * self.width + vector].abs();
+            bound = bound.max(size);
+            if keeps_norm {
+                norm.add(if squared { size * size } else { size });
+            }
+        }
+        let part = &mut self.vectors[vector];
+        part.norm = norm;
+        part.bound = bound;
+        part.steps = 0;
+    }
+}
+
+/// The same rows with more columns.
+fn widened(cells: &[f64], width: usize, new_width: usize, filler: f64) -> Vec<f64> {
+    let mut wide = Vec::with_capacity(cells.len() / width * new_width);
+    for row in cells.chunks_exact(width) {
+        wide.extend_from_slice(row);
+        wide.resize(wide.len() + new_width - width, filler);
+    }
+    wide
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(length: f64) -> Step {
+        Step { shrink: 1.0, length, narrowing: Narrowing::None }
+    }
+
+    fn weights_of(weights: &Weights) -> Vec<f64> {
+        (0..weights.rows).map(|row| weights.weight(row as Slot, 0)).collect()
+    }
+
+    #[test]
+    fn lazy_scaling_and_the_heap_give_the_same_weights_as_sorting() {
+        let sparsifier = Sparsifier::KeepLargest { share: 0.3, l1_radius: 2.0 };
+        let (mut fast, mut draws) = (Weights::new(sparsifier, false, 1), Generator::from_seed(5));
+        let rows = 40;
+        fast.set_rows(rows);
+        let mut slow = vec![0.0; rows];
+        for _ in 0..3_000 {
+            let features: Vec<Feature> = (0..rows)
+                .filter_map(|slot| {
+                    let value = draws.uniform() - 0.5;
+                    (draws.uniform() < 0.2).then_some(Feature { slot: slot as Slot, value })
+                })
+                .collect();
+            fast.shift(0, &features, 1.0, plain(1.0));
+            fast.sparsify(0, 12, &mut draws.clone());
+            for feature in &features {
+                slow[feature.slot as usize] += feature.value;
+            }
+            let norm: f64 = slow.iter().map(|w| w.abs()).sum();
+            let factor = (2.0 / norm).min(1.0);
+            slow.iter_mut().for_each(|w| *w *= factor);
+            let mut order: Vec<usize> = (0..rows).collect();
+            order.sort_by(|&a, &b| slow[b].abs().total_cmp(&slow[a].abs()).then(a.cmp(&b)));
+            order[12..].iter().for_each(|&slot| slow[slot] = 0.0);
+            for (a, b) in weights_of(&fast).iter().zip(&slow) {
+                assert!((a - b).abs() < 1e-12, "{a} {b}");
+            }
+        }
+        assert!(fast.vectors[0].scale > SMALLEST_SCALE); // folded on the way, more than once
+    }
+
+    #[test]
+    fn a_new_class_leaves_the_others_alone() {
+        let mut weights = Weights::new(Sparsifier::None, true, 1);
+        weights.set_rows(2);
+        let feature = Feature { slot: 1, value: 2.0 };
+        weights.shift(0, &[feature], 0.5, plain(0.5));
+        for _ in 0..4 {
+            weights.add_vector();
+        }
+        assert_eq!(weights_of(&weights), [0.0, 1.0]);
+        assert_eq!(weights.weight(1, 4), 0.0);
+        assert_eq!(weights.variance(4, &[feature]), 4.0);
+    }
+
+    #[test]
+    fn a_step_that_would_overflow_is_foreseen() {
+        let mut weights = Weights::new(Sparsifier::None, false, 1);
+        weights.set_rows(1);
+        let feature = Feature { slot: 0, value: 1.0 };
+        assert!(weights.can_take(0, &[feature], plain(1e300), 1.0));
+        weights.shift(0, &[feature], 1.5e308, plain(1.5e308));
+        assert!(!weights.can_take(0, &[feature], plain(1.5e308), 1.0));
+        assert!(weights.can_take(0, &[feature], plain(1.0), 1.0));
+    }
+}

@@ -1,0 +1,85 @@
+//! Batches of events, from NumPy arrays.
+
+use headwater_core::batch::{Batch, Columns, Rows};
+use headwater_core::{Error, Name};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::convert::{Key, read_name};
+use crate::errors::{EventError, raise};
+
+/// Events as arrays that Python has brought into shape: contiguous, of the types below.
+#[derive(FromPyObject)]
+pub enum Arrays<'py> {
+    #[pyo3(transparent)]
+    Dense(PyReadonlyArray2<'py, f64>),
+    Csr(
+        PyReadonlyArray1<'py, i64>,
+        PyReadonlyArray1<'py, i32>,
+        PyReadonlyArray1<'py, f64>,
+        usize,
+    ),
+}
+
+impl Arrays<'_> {
+    fn rows(&self) -> PyResult<(Rows<'_>, usize)> {
+        let contiguous = |_| EventError::new_err("X: the arrays must be contiguous.");
+        Ok(match self {
+            Self::Dense(values) => {
+                let shape = values.as_array().dim();
+                let values = values.as_slice().map_err(contiguous)?;
+                (Rows::Dense { values, columns: shape.1, rows: shape.0 }, shape.1)
+            }
+            Self::Csr(indptr, indices, values, columns) => {
+                let indptr = indptr.as_slice().map_err(contiguous)?;
+                let indices = indices.as_slice().map_err(contiguous)?;
+                let values = values.as_slice().map_err(contiguous)?;
+                (Rows::Csr { indptr, indices, values }, *columns)
+            }
+        })
+    }
+
+    /// Check the batch and hand it to `run` without the interpreter's lock.
+    pub fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        names: Option<&Bound<'_, PyAny>>,
+        run: impl FnOnce(&Batch<'_>) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let (rows, width) = self.rows()?;
+        let names = names.map(read_names).transpose()?;
+        py.detach(|| {
+            let names: Option<Vec<Name<'_>>> =
+                names.as_ref().map(|names| names.iter().map(OwnedName::borrow).collect());
+            let columns = names.as_deref().map_or(Columns::Numbers, Columns::Given);
+            run(&Batch::new(rows, columns, width)?)
+        })
+        .map_err(raise)
+    }
+}
+
+enum OwnedName {
+    Number(i64),
+    Text(String),
+}
+
+impl OwnedName {
+    fn borrow(&self) -> Name<'_> {
+        match self {
+            Self::Number(number) => Name::Number(*number),
+            Self::Text(text) => Name::Text(text),
+        }
+    }
+}
+
+fn read_names(names: &Bound<'_, PyAny>) -> PyResult<Vec<OwnedName>> {
+    let read = |name: PyResult<Bound<'_, PyAny>>| {
+        let name = name?;
+        Ok(match read_name(&name)? {
+            Key::Number(number) => OwnedName::Number(number),
+            Key::Text(_) => OwnedName::Text(name.cast::<PyString>()?.to_str()?.to_owned()),
+        })
+    };
+    names.try_iter()?.map(read).collect()
+}

@@ -1,0 +1,103 @@
+//! Slot values, as (word, parameters), become the core's rules.
+//!
+//! Python has checked every parameter; what is missing here is a fault of the package.
+
+use headwater_core::{Growth, PositiveMargin, QueryRule, Sparsifier, UpdateRule};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// A slot value.
+#[derive(FromPyObject)]
+pub struct Slot<'py> {
+    #[pyo3(item(0))]
+    word: String,
+    #[pyo3(item(1))]
+    parameters: Bound<'py, PyDict>,
+}
+
+impl<'py> Slot<'py> {
+    fn get<T>(&self, name: &str) -> PyResult<T>
+    where
+        T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
+    {
+        match self.parameters.get_item(name)? {
+            Some(value) => value.extract().map_err(Into::into),
+            None => Err(PyKeyError::new_err(format!("{}: {name}", self.word))),
+        }
+    }
+
+    fn unknown<T>(&self) -> PyResult<T> {
+        Err(PyKeyError::new_err(self.word.clone()))
+    }
+
+    pub fn update(&self) -> PyResult<UpdateRule> {
+        Ok(match self.word.as_str() {
+            "perceptron" => UpdateRule::Perceptron,
+            "margin_perceptron" => UpdateRule::MarginPerceptron,
+            "pa" => UpdateRule::Pa,
+            "pa1" => UpdateRule::Pa1 { c: self.get("C")? },
+            "pa2" => UpdateRule::Pa2 { c: self.get("C")? },
+            "cpa" => UpdateRule::Cpa { c: self.get("C")? },
+            "arow" => UpdateRule::Arow { c: self.get("C")? },
+            "cw" if self.get::<String>("form")? == "variance" => {
+                UpdateRule::CwVariance { phi: self.get("phi")? }
+            }
+            "cw" => UpdateRule::CwStdev { phi: self.get("phi")? },
+            "gradient" => {
+                UpdateRule::Gradient { step: self.get("step")?, decay: self.get("decay")? }
+            }
+            _ => return self.unknown(),
+        })
+    }
+
+    /// A number, or the odds of a balanced margin.
+    pub fn positive_margin(&self) -> PyResult<PositiveMargin> {
+        if self.parameters.contains("balanced_odds")? {
+            return Ok(PositiveMargin::Balanced { odds: self.get("balanced_odds")? });
+        }
+        let fixed = self.parameters.contains("positive_margin")?;
+        Ok(PositiveMargin::Fixed(if fixed { self.get("positive_margin")? } else { 1.0 }))
+    }
+
+    pub fn query(&self) -> PyResult<QueryRule> {
+        Ok(match self.word.as_str() {
+            "all" => QueryRule::All,
+            "random" => QueryRule::Random { rate: self.get("rate")? },
+            "quota" => QueryRule::Quota { rate: self.get("rate")?, total: self.get("total")? },
+            "margin" => QueryRule::Margin { width: self.get("width")? },
+            "margin_plus_one" => QueryRule::MarginPlusOne { width: self.get("width")? },
+            "sel_ada" => {
+                QueryRule::SelAda { width: self.get("width")?, by_norm: self.get("by_norm")? }
+            }
+            "decaying" => QueryRule::Decaying { width: self.get("width")? },
+            "budget" => QueryRule::Budget { rate: self.get("rate")? },
+            _ => return self.unknown(),
+        })
+    }
+
+    pub fn sparsifier(&self) -> PyResult<Sparsifier> {
+        Ok(match self.word.as_str() {
+            "none" => Sparsifier::None,
+            "keep_largest" => Sparsifier::KeepLargest {
+                share: self.get("share")?,
+                l1_radius: self.get("l1_radius")?,
+            },
+            "random_share" => Sparsifier::RandomShare { share: self.get("share")? },
+            "keep_count" => Sparsifier::KeepCount {
+                count: self.get("count")?,
+                l2_radius: self.get("l2_radius")?,
+            },
+            _ => return self.unknown(),
+        })
+    }
+}
+
+pub fn growth(word: &str) -> PyResult<Growth> {
+    match word {
+        "open" => Ok(Growth::Open),
+        "restart" => Ok(Growth::Restart),
+        "closed" => Ok(Growth::Closed),
+        _ => Err(PyKeyError::new_err(word.to_owned())),
+    }
+}

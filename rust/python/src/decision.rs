@@ -1,0 +1,148 @@
+//! What was decided about one event: kept until its label comes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use headwater_core::{Feature, UNKNOWN};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::convert::{Event, Key};
+use crate::errors::AnswerError;
+
+/// What a learner decided about an event, with the event's features as they were.
+///
+/// `learner.answer(decision, y)` learns from them, now or much later. Decisions pickle.
+///
+/// Examples
+/// --------
+/// >>> import headwater as hw
+/// >>> model = hw.PAA()
+/// >>> decision = model.decide_one({"rain": 1.0})
+/// >>> decision.prediction, decision.margin, decision.asked
+/// (False, 0.0, True)
+/// >>> decision.features
+/// {'rain': 1.0}
+/// >>> model.answer(decision, True)
+/// >>> model.weights()
+/// {'rain': 1.0}
+#[pyclass(frozen, module = "headwater._core")]
+pub struct Decision {
+    /// The predicted label; None while no class is known.
+    #[pyo3(get)]
+    pub prediction: Py<PyAny>,
+    /// Signed distance from the boundary, or with several classes the lead over the second.
+    #[pyo3(get)]
+    pub margin: f64,
+    /// The probability with which the label was asked for.
+    #[pyo3(get)]
+    pub query_probability: f64,
+    /// Whether it was.
+    #[pyo3(get)]
+    pub asked: bool,
+    pub keys: Vec<Key>,
+    /// Without the learner's own intercept; slots are those of the learner with this identity.
+    pub features: Vec<Feature>,
+    pub learner: u64,
+    answered: AtomicBool,
+}
+
+impl Decision {
+    pub fn new(
+        prediction: Py<PyAny>,
+        decided: headwater_core::Decision,
+        event: Event,
+        learner: u64,
+    ) -> Self {
+        Self {
+            prediction,
+            margin: decided.margin,
+            query_probability: decided.query_probability,
+            asked: decided.asked,
+            keys: event.keys,
+            features: event.features,
+            learner,
+            answered: AtomicBool::new(false),
+        }
+    }
+
+    /// Learn the answer by `learn`, once.
+    pub fn answer(&self, learn: impl FnOnce() -> PyResult<()>) -> PyResult<()> {
+        if self.answered.swap(true, Ordering::AcqRel) {
+            return Err(AnswerError::new_err(
+                "answer: this decision was answered before; to learn the event again use \
+                 learn_one(decision.features, y).",
+            ));
+        }
+        learn().inspect_err(|_| self.answered.store(false, Ordering::Release))
+    }
+
+    /// The features, with slots only if they are this learner's.
+    pub fn features_for(&self, learner: u64) -> Vec<Feature> {
+        let mut features = Vec::with_capacity(self.features.len() + 1);
+        features.extend_from_slice(&self.features);
+        if learner != self.learner {
+            features.iter_mut().for_each(|feature| feature.slot = UNKNOWN);
+        }
+        features
+    }
+}
+
+#[pymethods]
+impl Decision {
+    /// The event's features: name to value, absent ones left out.
+    #[getter]
+    fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (key, feature) in self.keys.iter().zip(&self.features) {
+            dict.set_item(key.to_python(py)?, feature.value)?;
+        }
+        Ok(dict)
+    }
+
+    /// Whether it has been answered.
+    #[getter]
+    fn answered(&self) -> bool {
+        self.answered.load(Ordering::Acquire)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!(
+            "Decision(prediction={}, margin={}, query_probability={}, asked={})",
+            self.prediction.bind(py).repr()?,
+            self.margin,
+            self.query_probability,
+            if self.asked { "True" } else { "False" },
+        ))
+    }
+
+    #[staticmethod]
+    fn _restore(
+        prediction: Py<PyAny>,
+        margin: f64,
+        query_probability: f64,
+        asked: bool,
+        answered: bool,
+        features: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let decided =
+            headwater_core::Decision { class: None, margin, query_probability, asked };
+        let decision = Self::new(prediction, decided, Event::read(features)?, 0);
+        decision.answered.store(answered, Ordering::Release);
+        Ok(decision)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
+        let (this, py) = (slf.get(), slf.py());
+        let parts = (
+            this.prediction.bind(py).clone(),
+            this.margin,
+            this.query_probability,
+            this.asked,
+            this.answered(),
+            this.features(py)?,
+        );
+        Ok((slf.get_type().getattr("_restore")?, parts))
+    }
+}
+
+type Parts<'py> = (Bound<'py, PyAny>, f64, f64, bool, bool, Bound<'py, PyDict>);

@@ -1,0 +1,26 @@
+//! The Python face of `headwater-core`: convert, call, convert back; not one decision.
+
+mod arrays;
+mod config;
+mod convert;
+mod decision;
+mod errors;
+mod learner;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// The header (text) and the state (bytes) of a model file.
+#[pyfunction]
+fn split_model<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(String, Bound<'py, PyBytes>)> {
+    let (header, state) = headwater_core::snapshot::split(data).map_err(errors::raise)?;
+    Ok((header.to_owned(), PyBytes::new(py, state)))
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<decision::Decision>()?;
+    module.add_class::<learner::Learner>()?;
+    module.add_function(wrap_pyfunction!(split_model, module)?)
+}

@@ -1,0 +1,95 @@
+"""Whether a label is worth asking for.
+
+Each rule returns the probability of asking and whether the coin u says so. |q| is the margin; with
+several classes the lead of the first over the second. t counts the decisions, this one included.
+Sources: Gu, Qian, Hou (FLLS); Lu, Zhao, Hoi (PAA), MLJ (2016); Cesa-Bianchi et al., JMLR 7 (2006).
+"""
+
+from math import exp, floor, inf, sqrt
+
+
+def ask_all() -> tuple[float, bool]:
+    """Always."""
+    return 1.0, True
+
+
+def random(rate: float, coin: float) -> tuple[float, bool]:
+    """u < r."""
+    return rate, coin < rate
+
+
+def quota_of(
+    rate: float, total: int, decisions: int, asked: int, coin: float
+) -> tuple[float, bool]:
+    """u·(T − t + 1) < n − asked, n = floor(rT + ½); never when t > T."""
+    left = total - decisions + 1
+    if left <= 0:
+        return 0.0, False
+    wanted = floor(rate * total + 0.5) - asked
+    return min(1.0, max(0.0, wanted / left)), coin * left < wanted
+
+
+def quota(rate: float, decisions: int, phase: float) -> tuple[float, bool]:
+    """floor(rt + φ) > floor(r(t − 1) + φ)."""
+    return rate, floor(rate * decisions + phase) > floor(rate * (decisions - 1) + phase)
+
+
+def margin(width: float, magnitude: float, coin: float) -> tuple[float, bool]:
+    """u·(ρ + |q|) < ρ; always when ρ = ∞, never when ρ = 0."""
+    if width == inf:
+        return 1.0, True
+    if width == 0:
+        return 0.0, False
+    return width / (width + magnitude), coin * (width + magnitude) < width
+
+
+def margin_plus_one(width: float, magnitude: float, coin: float) -> tuple[float, bool]:
+    """u·(ρ + 1 + |q|) < ρ."""
+    return margin(width, 1 + magnitude, coin)
+
+
+def sel_ada(width: float, mistakes: int, magnitude: float, coin: float) -> tuple[float, bool]:
+    """`margin` with ρ√(1 + K), K the mistakes learned so far."""
+    return margin(width * sqrt(1 + mistakes), magnitude, coin)
+
+
+def sel_ada_by_norm(
+    width: float, mistakes: int, largest_norm: float, magnitude: float, coin: float
+) -> tuple[float, bool]:
+    """`margin` with ρ√(1 + K)·max‖x‖² over all events shown, this one included."""
+    if width == inf:
+        return 1.0, True
+    return margin(width * sqrt(1 + mistakes) * largest_norm, magnitude, coin)
+
+
+def decaying(width: float, decisions: int, magnitude: float, coin: float) -> tuple[float, bool]:
+    """`margin` with ρ/(t + 1)."""
+    return margin(width / (decisions + 1), magnitude, coin)
+
+
+def budget(
+    rate: float, decisions: int, mean_margin: float, tilt: float, magnitude: float, coin: float
+) -> tuple[float, bool]:
+    """u·(κ + a) < κ or t = 1, with κ = r/(1−r)·e^b, a = max(|q|/μ, .01), or 1 if μ = 0.
+
+    μ already follows this event (`next_mean_margin`); r ≥ 1: always, r ≤ 0: never.
+    """
+    if rate >= 1:
+        return 1.0, True
+    if rate <= 0:
+        return 0.0, False
+    if decisions == 1:
+        return 1.0, True
+    odds = rate / (1 - rate) * exp(tilt)
+    relative = 1.0 if mean_margin == 0 else max(magnitude / mean_margin, 0.01)
+    return odds / (odds + relative), coin * (odds + relative) < odds
+
+
+def next_mean_margin(mean_margin: float, decisions: int, magnitude: float) -> float:
+    """μ += (|q| − μ)·max(.02, 1/t)."""
+    return mean_margin + (magnitude - mean_margin) * max(0.02, 1 / decisions)
+
+
+def next_tilt(tilt: float, rate: float, asked: bool) -> float:
+    """b = clip(b + .5(r − asked), ±8)."""
+    return min(8.0, max(-8.0, tilt + 0.5 * (rate - asked)))

@@ -1,0 +1,151 @@
+"""Everything a linear learner knows, and how it is read from a model file (docs/model-file.md)."""
+
+import json
+import struct
+import zlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+
+from reference.random import Generator, generators, uniform
+
+Name = str | int
+Label = str | int | bool
+Slot = tuple[str, dict[str, Any]]
+"""The class name and the parameters of what fills a slot."""
+
+KEEPS_VARIANCES = ("AROW", "CW")
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a learner is made of. `positive_margin` is a number, "balanced" or a `Balanced` slot."""
+
+    update: Slot
+    query: Slot
+    sparsify: Slot | None = None
+    growth: str = "open"
+    intercept: bool = False
+    multiclass: bool = False
+    classes: tuple[Label, ...] = ()
+    legacy: bool = False
+
+
+@dataclass
+class State:
+    """The learner itself. All lists run in slot order; there is one weight vector a class.
+
+    A binary learner has one vector only. `variances` is empty for rules that keep none.
+    """
+
+    names: list[Name]
+    first: list[int]
+    last: list[int]
+    times: list[int]
+    weights: list[list[float]]
+    variances: list[list[float]]
+    label_form: str
+    classes: list[Label]
+    positives: int
+    negatives: int
+    seen: int
+    asked: int
+    learned: int
+    mean_margin: float
+    tilt: float
+    mistakes: int
+    largest_norm: float
+    phase: float
+    coins: Generator
+    draws: Generator
+
+    def copy(self) -> "State":
+        return replace(
+            self,
+            names=list(self.names),
+            first=list(self.first),
+            last=list(self.last),
+            times=list(self.times),
+            weights=[list(vector) for vector in self.weights],
+            variances=[list(vector) for vector in self.variances],
+            classes=list(self.classes),
+        )
+
+
+def start(config: Config, seed: int) -> State:
+    """A learner that has seen nothing."""
+    coins, draws = generators(seed)
+    phase = 0.0
+    if config.query[0] == "Quota" and config.query[1]["total"] is None:
+        phase, draws = uniform(draws)
+    vectors = len(config.classes) if config.multiclass else 1
+    return State(
+        names=[],
+        first=[],
+        last=[],
+        times=[],
+        weights=[[] for _ in range(vectors)],
+        variances=[[] for _ in range(vectors)] if config.update[0] in KEEPS_VARIANCES else [],
+        label_form="open" if config.multiclass else "unknown",
+        classes=list(config.classes),
+        positives=0,
+        negatives=0,
+        seen=0,
+        asked=0,
+        learned=0,
+        mean_margin=0.0,
+        tilt=0.0,
+        mistakes=0,
+        largest_norm=0.0,
+        phase=phase,
+        coins=coins,
+        draws=draws,
+    )
+
+
+def read_file(file: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and the state of a model file, as they are written."""
+    (checksum,) = struct.unpack("<I", file[-4:])
+    if zlib.crc32(file[:-4]) != checksum:
+        raise ValueError("the checksum does not fit")
+    magic, version, header_length = struct.unpack_from("<8sII", file, 0)
+    if magic != b"HEADWATR" or version != 1:
+        raise ValueError(f"expected HEADWATR version 1, got {magic!r} version {version}")
+    header = file[16 : 16 + header_length]
+    (state_length,) = struct.unpack_from("<Q", file, 16 + header_length)
+    state = file[24 + header_length : -4]
+    if len(state) != state_length:
+        raise ValueError(f"expected {state_length} bytes of state, got {len(state)}")
+    return json.loads(header), msgpack.unpackb(state)
+
+
+def read_state(file: bytes) -> State:
+    """The learner in a model file, its weights multiplied out."""
+    _, saved = read_file(file)
+    query = saved["query"]
+    return State(
+        names=saved["names"],
+        first=saved["first"],
+        last=saved["last"],
+        times=saved["times"],
+        weights=[
+            [scale * stored for stored in vector]
+            for scale, vector in zip(saved["scales"], saved["weights"], strict=True)
+        ],
+        variances=saved["variances"],
+        label_form=saved["label_form"],
+        classes=saved["classes"],
+        positives=saved["positives"],
+        negatives=saved["negatives"],
+        seen=saved["seen"],
+        asked=saved["asked"],
+        learned=saved["learned"],
+        mean_margin=query["mean_margin"],
+        tilt=query["tilt"],
+        mistakes=query["mistakes"],
+        largest_norm=query["largest_norm"],
+        phase=query["phase"],
+        coins=tuple(saved["coins"]),
+        draws=tuple(saved["draws"]),
+    )

@@ -1,0 +1,634 @@
+"""The core equals the plain reference: one step at a time, and along whole streams.
+
+Before each step the reference starts from the core's own state, as its model file shows it. Then
+weights agree to 1e-9 of the largest; whether a label is asked for, a step taken, a weight kept may
+differ only where margin, coin or cut lies within 1e-9 of its boundary.
+"""
+
+from collections.abc import Callable
+from itertools import cycle, islice, product
+from math import copysign, inf, isfinite, nan
+from random import Random
+from typing import Any
+from zlib import crc32
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+import headwater as hw
+from headwater.errors import StepError
+from reference.learner import NEAR, Event, Learned, decide, features, learn
+from reference.state import Config, Label, Slot, State, read_file, read_state, start
+
+Round = tuple[Event, Label, str]
+"""An event, its label, and what happens to it: see `follow`."""
+
+BALANCED = ("Balanced", {"sensitivity_weight": 0.8})
+
+UPDATES: list[Slot] = [
+    ("Perceptron", {}),
+    ("MarginPerceptron", {"positive_margin": 1.0}),
+    ("MarginPerceptron", {"positive_margin": 3.0}),
+    ("MarginPerceptron", {"positive_margin": "balanced"}),
+    ("PA", {"positive_margin": 1.0}),
+    ("PA", {"positive_margin": BALANCED}),
+    ("PA1", {"C": 0.1, "positive_margin": 1.0}),
+    ("PA1", {"C": inf, "positive_margin": 0.5}),
+    ("PA1", {"C": None, "positive_margin": "balanced"}),
+    ("PA2", {"C": 0.5, "positive_margin": 1.0}),
+    ("PA2", {"C": None, "positive_margin": 4.0}),
+    ("CPA", {"C": 1.0, "positive_margin": "balanced"}),
+    ("CPA", {"C": None, "positive_margin": 9.0}),
+    ("AROW", {"C": 1.0, "positive_margin": 1.0}),
+    ("AROW", {"C": inf, "positive_margin": 2.0}),
+    ("AROW", {"C": None, "positive_margin": BALANCED}),
+    ("CW", {"confidence": 0.9, "form": "variance"}),
+    ("CW", {"confidence": 0.7, "form": "stdev"}),
+    ("Gradient", {"step": 0.2, "decay": 0.01}),
+    ("Gradient", {"step": 0.5, "decay": 0.0}),
+]
+
+MULTICLASS_UPDATES: list[Slot] = [
+    ("Perceptron", {}),
+    ("MarginPerceptron", {"positive_margin": 1.0}),
+    ("PA", {"positive_margin": 1.0}),
+    ("PA1", {"C": 0.1, "positive_margin": 1.0}),
+    ("PA2", {"C": 0.5, "positive_margin": 1.0}),
+    ("AROW", {"C": 1.0, "positive_margin": 1.0}),
+]
+
+QUERIES: list[Slot] = [
+    ("All", {}),
+    ("Random", {"rate": 0.4}),
+    ("Quota", {"rate": 0.5, "total": 5}),
+    ("Quota", {"rate": 0.3, "total": None}),
+    ("Margin", {"width": 0.5}),
+    ("Margin", {"width": inf}),
+    ("MarginPlusOne", {"width": 2.0}),
+    ("SelAda", {"width": 0.5, "by_norm": False}),
+    ("SelAda", {"width": 0.1, "by_norm": True}),
+    ("Decaying", {"width": 4.0}),
+    ("Budget", {"rate": 0.4}),
+    ("Budget", {"rate": 0.0}),
+    ("Budget", {"rate": 1.0}),
+]
+
+SPARSIFIERS: list[Slot | None] = [
+    None,
+    ("KeepLargest", {"share": 0.5, "l1_radius": 30.0}),
+    ("KeepLargest", {"share": 0.29, "l1_radius": 0.5}),
+    ("KeepLargest", {"share": 0.7, "l1_radius": inf}),
+    ("KeepLargest", {"share": 1.0, "l1_radius": 1.0}),
+    ("RandomShare", {"share": 0.5}),
+    ("KeepCount", {"count": 2, "l2_radius": inf}),
+    ("KeepCount", {"count": 3, "l2_radius": 1.0}),
+]
+
+LEGACY_UPDATES: list[Slot] = [
+    ("Perceptron", {}),
+    ("PA", {"positive_margin": 1.0}),
+    ("PA1", {"C": 0.1, "positive_margin": 1.0}),
+    ("PA2", {"C": 2.0, "positive_margin": 1.0}),
+]
+
+LEGACY_SPARSIFIERS: list[Slot | None] = [
+    None,
+    ("KeepLargest", {"share": 0.5, "l1_radius": 0.001**-0.5}),
+    ("KeepLargest", {"share": 0.1, "l1_radius": 0.001**-0.5}),
+    ("RandomShare", {"share": 0.3}),
+]
+
+GROWTHS = ["open", "restart", "closed"]
+COLOURS = ("red", "green", "blue")
+NAMES = ["a", "b", "ab", "B", "ä", "1", 1, -3, 10, 9, 0]
+
+
+def name_of(value: object) -> str:
+    """A parameter's name in a test's id."""
+    if isinstance(value, Config):
+        slots = [name_of(slot) for slot in (value.update, value.query, value.sparsify)]
+        return "-".join([*slots, value.growth, "intercept" if value.intercept else "bare"])
+    if isinstance(value, tuple):
+        kind, parameters = value
+        return "-".join([kind, *(str(parameter) for parameter in parameters.values())])
+    return str(value)
+
+
+# The learner under test
+
+
+def model_of(config: Config, seed: int) -> Any:
+    """The learner that `config` describes."""
+    if config.legacy:
+        words = {"PA": "pa", "PA1": "pa1", "PA2": "pa2", "Perceptron": "perceptron"}
+        kind, parameters = config.sparsify or ("all", {})
+        return hw.OLSF(
+            update=words[config.update[0]],
+            C=config.update[1].get("C", 1.0),
+            keep={"KeepLargest": "largest", "RandomShare": "random", "all": "all"}[kind],
+            kept_share=parameters.get("share", 1.0),
+            legacy=True,
+            seed=seed,
+        )
+    return hw.Linear(
+        update=slot_of(hw.update, config.update),
+        query=slot_of(hw.query, config.query),
+        sparsify=config.sparsify and slot_of(hw.sparsify, config.sparsify),
+        growth=config.growth,
+        intercept=config.intercept,
+        multiclass=config.multiclass,
+        classes=config.classes or None,
+        seed=seed,
+    )
+
+
+def slot_of(module: Any, slot: Slot) -> Any:
+    kind, parameters = slot
+    made = {
+        key: slot_of(module, value) if isinstance(value, tuple) else value
+        for key, value in parameters.items()
+    }
+    return getattr(module, kind)(**made)
+
+
+# One step
+
+
+def check_decision(config: Config, model: Any, event: Event) -> Any:
+    """Let the model decide; compare it with the reference from the same state."""
+    file = model.to_bytes()
+    state = read_state(file)
+    decision = model.decide_one(event)
+    expected = decide(config, state, event)
+    if expected.uncertain and decision.asked != expected.asked:
+        expected = decide(config, state, event, asked=decision.asked)
+
+    assert decision.asked == expected.asked
+    assert decision.margin == near(expected.margin, expected.margin_blur)
+    assert decision.query_probability == near(expected.probability, expected.probability_blur)
+    if abs(expected.margin) > expected.margin_blur or expected.margin_blur == 0:
+        assert decision.prediction == expected.prediction
+        assert type(decision.prediction) is type(expected.prediction)
+
+    before, after = read_file(file)[1], read_file(model.to_bytes())[1]
+    for saved in (before, after):
+        for moved in ("seen", "asked", "coins", "query"):
+            del saved[moved]
+    assert after == before, "a decision moved more than its query rule"
+    core = read_state(model.to_bytes())
+    assert not differences(core, expected.state, expected.margin_blur)
+    return decision
+
+
+def check_learning(
+    config: Config, model: Any, event: Event, label: Label, act: Callable[[], object]
+) -> bool:
+    """Let the model learn; compare it with the reference. False if it refused to overflow."""
+    file = model.to_bytes()
+    state = read_state(file)
+    expected = learn(config, state, event, label)
+    try:
+        act()
+    except StepError:
+        assert model.to_bytes() == file, "a refused step changed the model"
+        assert largest(expected.state) > 1e290, "refused a step that does not overflow"
+        return False
+
+    core = read_state(model.to_bytes())
+    found = step_differences(core, state, expected)
+    if found:
+        # The core may have rounded its margins to the other side of a boundary.
+        vectors = len(expected.state.weights)
+        others = [
+            learn(config, state, event, label, nudges)
+            for nudges in product((-1, 0, 1), repeat=vectors)
+        ]
+        slack = max(variance_distance(other.state, expected.state) for other in others)
+        if any(not step_differences(core, state, other, slack) for other in others):
+            found = []
+    assert not found
+    stored = read_file(file)[1]["weights"]
+    for vector in expected.cuts:
+        before = stored[vector] if vector < len(stored) else []
+        check_ties(config, state, before, event, vector, core)
+    return True
+
+
+def near(number: float, blur: float = 0.0) -> Any:
+    return pytest.approx(number, rel=NEAR, abs=blur + 1e-300)
+
+
+def largest(state: State) -> float:
+    """The largest |w|; infinity if a weight is no number."""
+    sizes = [abs(weight) for weights in state.weights for weight in weights]
+    return max((size if isfinite(size) else inf for size in sizes), default=0.0)
+
+
+def differences(core: State, expected: State, margin_blur: float = 0.0) -> list[str]:
+    """What differs between two states, weights and variances aside."""
+    exact = (
+        "names first last times label_form classes positives negatives"
+        " seen asked learned mistakes phase coins draws"
+    )
+    found = [
+        f"{key}: {getattr(core, key)} is not {getattr(expected, key)}"
+        for key in exact.split()
+        if getattr(core, key) != getattr(expected, key)
+    ]
+    for key, blur in (("mean_margin", margin_blur), ("tilt", NEAR), ("largest_norm", 0.0)):
+        if getattr(core, key) != near(getattr(expected, key), blur):
+            found.append(f"{key}: {getattr(core, key)} is not {getattr(expected, key)}")
+    return found
+
+
+def step_differences(
+    core: State, state: State, learned: Learned, variance_slack: float = 0.0
+) -> list[str]:
+    """What differs between the core and the reference after a label was learned."""
+    expected, cuts = learned
+    found = differences(core, expected)
+    if found or len(core.weights) != len(expected.weights):
+        return [*found, f"{len(core.weights)} weight vectors"]
+
+    cut_weights = [abs(weight) for cut in cuts.values() for weight in cut.weights]
+    tolerance = NEAR * max(largest(state), largest(expected), *cut_weights, 0.0)
+    for vector, (got, wanted) in enumerate(zip(core.weights, expected.weights, strict=True)):
+        if vector in cuts:
+            found += cut_differences(got, *cuts[vector], tolerance)
+        elif not close(got, wanted, tolerance):
+            found.append(f"weights {vector}: {got} is not {wanted}")
+
+    if len(core.variances) != len(expected.variances):
+        found.append(f"{len(core.variances)} variance vectors")
+    elif core.variances:
+        distance = variance_distance(core, expected)
+        if distance > NEAR * largest_variance(state, expected) + variance_slack:
+            found.append(f"variances: {core.variances} is not {expected.variances}")
+    return found
+
+
+def close(got: list[float], wanted: list[float], tolerance: float) -> bool:
+    return len(got) == len(wanted) and all(
+        abs(a - b) <= tolerance for a, b in zip(got, wanted, strict=True)
+    )
+
+
+def largest_variance(state: State, expected: State) -> float:
+    """The largest variance from which the step started."""
+    grown = len(expected.names) > len(state.names) or len(expected.classes) > len(state.classes)
+    return max((v for vector in state.variances for v in vector), default=0.0) if not grown else 1.0
+
+
+def variance_distance(one: State, other: State) -> float:
+    """The largest difference between variances."""
+    return max(
+        (
+            abs(a - b)
+            for vector, twin in zip(one.variances, other.variances, strict=True)
+            for a, b in zip(vector, twin, strict=True)
+        ),
+        default=0.0,
+    )
+
+
+def cut_differences(got: list[float], uncut: list[float], kept: int, tolerance: float) -> list[str]:
+    """What is wrong with a truncation of `uncut`; weights near the cut may stay or go."""
+    sizes = sorted((abs(weight) for weight in uncut), reverse=True)
+    cut = sizes[kept - 1] if 0 < kept <= len(sizes) else inf if kept == 0 else 0.0
+    found = []
+    for slot, (weight, wanted) in enumerate(zip(got, uncut, strict=True)):
+        stays = abs(weight - wanted) <= tolerance
+        goes = weight == 0
+        if abs(wanted) > cut + tolerance and not stays:
+            found.append(f"slot {slot}: {weight} is not {wanted}")
+        elif abs(wanted) < cut - tolerance and not goes:
+            found.append(f"slot {slot}: {weight} should be let go")
+        elif not stays and not goes:
+            found.append(f"slot {slot}: {weight} is neither {wanted} nor 0")
+    count = sum(weight != 0 for weight in got)
+    if not min(kept, sum(size > tolerance for size in sizes)) <= count <= kept:
+        found.append(f"{count} weights kept instead of {kept}")
+    return found
+
+
+def check_ties(
+    config: Config, state: State, stored: list[float], event: Event, vector: int, core: State
+) -> None:
+    """Of weights that were equal to the bit and moved alike, the older slots are kept."""
+    values = dict(features(config, state, event))
+    restarted = config.growth == "restart" and len(core.names) > len(state.names)
+    alike: dict[tuple[float, ...], list[bool]] = {}
+    for slot, name in enumerate(core.names):
+        weight = stored[slot] if slot < len(stored) and not restarted else 0.0
+        value = values.get(name, 0.0)
+        value = abs(value) if weight == 0 else copysign(1.0, weight) * value
+        variance = 1.0
+        if vector < len(state.variances) and slot < len(state.names):
+            variance = state.variances[vector][slot]
+        kept = core.weights[vector][slot] != 0
+        alike.setdefault((abs(weight), value, variance), []).append(kept)
+    for kept_by_age in alike.values():
+        assert kept_by_age == sorted(kept_by_age, reverse=True), "a newer slot won a tie"
+
+
+def follow(config: Config, rounds: list[Round], seed: int) -> None:
+    """Take a stream step by step. What happens to an event after the decision:
+
+    "ask": it is answered if asked for; "answer": it is answered; "late": it is answered after the
+    last event; "learn": there is no decision, it is learned at once.
+    """
+    model = model_of(config, seed)
+    assert read_state(model.to_bytes()) == start(config, seed)
+    late = []
+    for event, label, fate in rounds:
+        if fate == "learn":
+            act = partial_call(model.learn_one, event, label)
+            check_learning(config, model, event, label, act)
+            continue
+        decision = check_decision(config, model, event)
+        if fate == "late":
+            late.append((decision, event, label))
+        elif fate == "answer" or decision.asked:
+            act = partial_call(model.answer, decision, label)
+            check_learning(config, model, event, label, act)
+    for decision, event, label in late:
+        check_learning(config, model, event, label, partial_call(model.answer, decision, label))
+
+
+def partial_call(verb: Callable[..., object], *arguments: object) -> Callable[[], object]:
+    return lambda: verb(*arguments)
+
+
+# Streams
+
+
+def values(largest_value: float) -> st.SearchStrategy[Any]:
+    """Few round numbers, so that ties happen; any size; absent values and zeros."""
+    return st.one_of(
+        st.sampled_from([1.0, -1.0, 2.0, 0.5, -0.5, 3, -2, True]),
+        st.floats(1e-6, largest_value),
+        st.floats(1e-6, largest_value).map(lambda value: -value),
+        st.sampled_from([0.0, 0, None, nan]),
+    )
+
+
+def visible(shape: str, names: list[Any], t: int, length: int) -> list[Any]:
+    """The names that event t of a stream shows."""
+    match shape:
+        case "growing":
+            return names[: 1 + t * len(names) // length]
+        case "vanishing":
+            return names[t * len(names) // length :]
+        case "returning":
+            return names[t % 2 :: 2]
+    return names[::-1] if t % 2 else names
+
+
+@st.composite
+def streams(
+    draw: st.DrawFn,
+    labels: tuple[Label, ...] = (True, False),
+    longest: int = 7,
+    largest_value: float = 1e6,
+) -> list[Round]:
+    """Streams that are dense or sparse, whose features grow, vanish or come and go."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=6, unique=True))
+    shape = draw(st.sampled_from(["sparse", "dense", "growing", "vanishing", "returning"]))
+    length = draw(st.integers(1, longest))
+    value = values(largest_value)
+    rounds = []
+    for t in range(length):
+        shown = visible(shape, names, t, length)
+        if shape == "sparse":
+            shown = [name for name in names if draw(st.booleans())]
+        event = {name: draw(value) for name in shown}
+        fate = draw(st.sampled_from(["ask", "ask", "answer", "late", "learn"]))
+        rounds.append((event, draw(st.sampled_from(labels)), fate))
+    return rounds
+
+
+def examples(count: int) -> settings:
+    return settings(
+        max_examples=count,
+        derandomize=True,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+
+
+@pytest.mark.parametrize("sparsify", SPARSIFIERS, ids=name_of)
+@pytest.mark.parametrize("update", UPDATES, ids=name_of)
+def test_every_step_of_every_binary_combination(update: Slot, sparsify: Slot | None) -> None:
+    @seed(crc32(repr((update, sparsify)).encode()))
+    @examples(6)
+    @given(streams(), st.sampled_from(GROWTHS), st.booleans(), st.integers(0, 2**64 - 1))
+    def every_query(rounds: list[Round], growth: str, intercept: bool, coins: int) -> None:
+        for query in QUERIES:
+            follow(Config(update, query, sparsify, growth, intercept), rounds, coins)
+
+    every_query()
+
+
+@pytest.mark.parametrize("sparsify", SPARSIFIERS, ids=name_of)
+@pytest.mark.parametrize("update", MULTICLASS_UPDATES, ids=name_of)
+def test_every_step_of_every_multiclass_combination(update: Slot, sparsify: Slot | None) -> None:
+    @seed(crc32(repr((update, sparsify)).encode()))
+    @examples(6)
+    @given(
+        streams(COLOURS),
+        st.sampled_from(GROWTHS),
+        st.booleans(),
+        st.sampled_from([(), ("blue",), COLOURS]),
+        st.integers(0, 2**64 - 1),
+    )
+    def every_query(
+        rounds: list[Round], growth: str, intercept: bool, classes: tuple[Label, ...], coins: int
+    ) -> None:
+        for query in QUERIES:
+            config = Config(update, query, sparsify, growth, intercept, True, classes)
+            follow(config, rounds, coins)
+
+    every_query()
+
+
+@pytest.mark.parametrize("sparsify", LEGACY_SPARSIFIERS, ids=name_of)
+@pytest.mark.parametrize("update", LEGACY_UPDATES, ids=name_of)
+def test_every_step_of_the_legacy_olsf(update: Slot, sparsify: Slot | None) -> None:
+    config = Config(update, ("All", {}), sparsify, legacy=True)
+
+    @seed(crc32(repr(config).encode()))
+    @examples(25)
+    @given(streams(largest_value=1e3), st.integers(0, 2**64 - 1))
+    def steps(rounds: list[Round], coins: int) -> None:
+        follow(config, rounds, coins)
+
+    steps()
+
+
+@examples(200)
+@given(
+    streams(longest=20),
+    st.sampled_from(UPDATES),
+    st.sampled_from(QUERIES),
+    st.sampled_from(SPARSIFIERS),
+    st.sampled_from(GROWTHS),
+    st.booleans(),
+    st.integers(0, 2**64 - 1),
+)
+def test_every_step_of_longer_streams(
+    rounds: list[Round],
+    update: Slot,
+    query: Slot,
+    sparsify: Slot | None,
+    growth: str,
+    intercept: bool,
+    coins: int,
+) -> None:
+    follow(Config(update, query, sparsify, growth, intercept), rounds, coins)
+
+
+# Whole streams
+
+
+def gaussian(seed: int, length: int, labels: tuple[Label, ...] = (False, True)) -> list[Any]:
+    """Events of continuous values whose features come and go; labels that depend on them."""
+    numbers = Random(seed)
+    true_weights = {f"f{i}" if i % 3 else i: numbers.gauss(0, 1) for i in range(20)}
+    rounds = []
+    for t in range(length):
+        known = list(true_weights)[: 4 + 16 * t // length]
+        event = {name: numbers.gauss(0, 1) for name in numbers.sample(known, 4)}
+        score = sum(true_weights[name] * value for name, value in event.items())
+        rank = sum(score + numbers.gauss(0, 0.3) > cut for cut in (0.0, 1.5)[: len(labels) - 1])
+        rounds.append((event, labels[rank]))
+    return rounds
+
+
+def follow_alone(config: Config, rounds: list[Any], seed: int) -> State:
+    """Core and reference each on its own from the start: same decisions, same supports."""
+    model, state = model_of(config, seed), start(config, seed)
+    for event, label in rounds:
+        decision, decided = model.decide_one(event), decide(config, state, event)
+        assert (decision.asked, decision.prediction) == (decided.asked, decided.prediction)
+        assert decision.margin == pytest.approx(decided.margin, rel=1e-6, abs=1e-9)
+        state = decided.state
+        if decided.asked:
+            model.answer(decision, label)
+            state = learn(config, state, event, label).state
+    core = read_state(model.to_bytes())
+    assert not differences(core, state, margin_blur=1e-6)
+    for got, wanted in zip(core.weights, state.weights, strict=True):
+        assert [weight != 0 for weight in got] == [weight != 0 for weight in wanted]
+        assert close(got, wanted, 1e-6 * largest(state))
+    return state
+
+
+DISCRETE = ("Perceptron", "MarginPerceptron", "Gradient")
+"""Rules that give an intercept whole steps, so that margins can lie exactly on a boundary."""
+
+BINARY_STREAMS = [
+    Config(update, query, sparsify, growth, intercept and update[0] not in DISCRETE)
+    for (update, sparsify), query, growth, intercept in zip(
+        product(UPDATES, SPARSIFIERS),
+        cycle(QUERIES),
+        cycle(["open", "open", "closed", "open", "restart"]),
+        cycle([False, True, False]),
+        strict=False,
+    )
+] + [Config(UPDATES[4], query, sparsify) for query, sparsify in product(QUERIES, SPARSIFIERS[:2])]
+
+MULTICLASS_STREAMS = [
+    Config(
+        update,
+        query,
+        sparsify,
+        intercept=intercept and update[0] not in DISCRETE,
+        multiclass=True,
+        classes=classes,
+    )
+    for (update, sparsify), query, intercept, classes in zip(
+        product(MULTICLASS_UPDATES, SPARSIFIERS),
+        cycle(QUERIES),
+        cycle([False, True, True, False, False]),
+        cycle([(), COLOURS, ("blue", "red")]),
+        strict=False,
+    )
+]
+
+LEGACY_STREAMS = [
+    Config(update, ("All", {}), sparsify, legacy=True)
+    for update, sparsify in product(LEGACY_UPDATES[:3], LEGACY_SPARSIFIERS)
+]
+
+
+@pytest.mark.parametrize("config", BINARY_STREAMS + LEGACY_STREAMS, ids=name_of)
+def test_a_whole_binary_stream(config: Config) -> None:
+    follow_alone(config, gaussian(seed=1, length=250), seed=2)
+
+
+@pytest.mark.parametrize("config", MULTICLASS_STREAMS, ids=name_of)
+def test_a_whole_multiclass_stream(config: Config) -> None:
+    follow_alone(config, gaussian(seed=3, length=250, labels=COLOURS), seed=4)
+
+
+def test_a_stream_so_long_that_the_scale_is_folded_and_the_norm_summed_afresh() -> None:
+    tiny = Config(UPDATES[4], ("All", {}), ("KeepLargest", {"share": 0.5, "l1_radius": 1e-3}))
+    state = follow_alone(tiny, gaussian(seed=5, length=9000), seed=6)
+    assert state.learned == 9000
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+@pytest.mark.parametrize("query", QUERIES, ids=name_of)
+@pytest.mark.parametrize("kind", ["PA", "PA1", "PA2"])
+def test_two_classes_are_the_binary_algorithm(kind: str, query: Slot, share: float) -> None:
+    def learner(multiclass: bool) -> Any:
+        half = 0.5 if multiclass else 1.0
+        limit = {} if kind == "PA" else {"C": 0.3 * half}
+        config = Config(
+            (kind, limit | {"positive_margin": 1.0}),
+            query,
+            ("KeepLargest", {"share": share, "l1_radius": 3.0 * half}),
+            multiclass=multiclass,
+            classes=("no", "yes") if multiclass else (),
+        )
+        return model_of(config, seed=8)
+
+    one, two = learner(False), learner(True)
+    for event, label in gaussian(seed=7, length=200):
+        single, double = one.decide_one(event), two.decide_one(event)
+        assert single.asked == double.asked
+        assert single.prediction == (double.prediction == "yes")
+        assert double.margin == pytest.approx(abs(single.margin), rel=1e-9, abs=1e-12)
+        if single.asked:
+            one.answer(single, label)
+            two.answer(double, "yes" if label else "no")
+    (weights,) = read_state(one.to_bytes()).weights
+    against, towards = read_state(two.to_bytes()).weights
+    assert [up - down for up, down in zip(towards, against, strict=True)] == pytest.approx(
+        weights, rel=1e-9, abs=1e-12
+    )
+
+
+def test_a_step_that_would_overflow_is_refused_and_changes_nothing() -> None:
+    config = Config(UPDATES[4], ("All", {}), legacy=True)
+    model, event = model_of(config, seed=0), {"a": 1e6}
+    for _ in range(100):
+        decision = model.decide_one(event)
+        label = not decision.margin > 0
+        act = partial_call(model.answer, decision, label)
+        if not check_learning(config, model, event, label, act):
+            return
+    pytest.fail("100 steps, each a million times the one before, and none was refused")
+
+
+def test_the_combinations_hold_every_rule_there_is() -> None:
+    for module, base, slots in (
+        (hw.update, hw.update.Update, UPDATES),
+        (hw.query, hw.query.Query, QUERIES),
+        (hw.sparsify, hw.sparsify.Sparsify, islice(SPARSIFIERS, 1, None)),
+    ):
+        rules = {
+            rule.__name__ for rule in base.__subclasses__() if rule.__module__ == module.__name__
+        }
+        assert rules == {slot[0] for slot in slots if slot is not None}
