@@ -397,7 +397,7 @@ def streams(
     shape = draw(st.sampled_from(["sparse", "dense", "growing", "vanishing", "returning"]))
     length = draw(st.integers(1, longest))
     value = values(largest_value)
-    rounds = []
+    rounds: list[Round] = []
     for t in range(length):
         shown = visible(shape, names, t, length)
         if shape == "sparse":
@@ -578,8 +578,9 @@ def test_a_stream_so_long_that_the_scale_is_folded_and_the_norm_summed_afresh() 
     assert state.learned == 9000
 
 
+# SelAda counts mistakes, and a margin of 0 is one for a binary learner only.
 @pytest.mark.parametrize("share", [1.0, 0.5])
-@pytest.mark.parametrize("query", QUERIES, ids=name_of)
+@pytest.mark.parametrize("query", [q for q in QUERIES if q[0] != "SelAda"], ids=name_of)
 @pytest.mark.parametrize("kind", ["PA", "PA1", "PA2"])
 def test_two_classes_are_the_binary_algorithm(kind: str, query: Slot, share: float) -> None:
     def learner(multiclass: bool) -> Any:

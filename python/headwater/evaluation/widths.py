@@ -40,11 +40,11 @@ def width_for_rate(make: Callable[[float], Simulates], X: Any, y: Any, rate: flo
 
     Examples
     --------
-    >>> from headwater.learners.flls import FLLS
-    >>> from headwater.streams import SensorNetwork
-    >>> X, y = SensorNetwork(2_000).batch()
-    >>> width = width_for_rate(lambda width: FLLS(query_width=width), X, y, rate=0.1)
-    >>> bool(0.05 < FLLS(query_width=width).simulate(X, y).asked.mean() < 0.15)
+    >>> import headwater as hw
+    >>> X, y = hw.streams.SensorNetwork(2_000).batch()
+    >>> width = width_for_rate(lambda width: hw.FLLS(query_width=width), X, y, rate=0.1)
+    >>> trace = hw.FLLS(query_width=width).simulate(X, y)
+    >>> bool(0.08 < trace.asked.mean() < 0.12)
     True
     """
     check("width_for_rate", "rate", rate)

@@ -55,13 +55,16 @@ footer { margin-top: 2.5rem; color: #555; font-size: .9rem; }
 <p>A network watches the air for incidents. Its sensors are installed while it is running, some die,
 readings get lost, and only a person can say whether an event really was an incident. Headwater
 learns from such streams: every event may carry any features, and the learner decides which events
-are worth a person's time. Here four learners met the same $events events of a made-up network: one
-was told every label, one a random tenth of them, and two chose which tenth to ask for.</p>
+are worth a person's time. Here four learners met the same $events events of a simulated network:
+one was told every label, one a random tenth of them, and two chose which tenth to ask for.</p>
 <p>$verdict</p>
 <h2>What it cost and what it brought</h2>
 <div class="learners">$learners</div>
 <p>Balanced accuracy and ROC AUC are those of $held_out events that no learner had met, with every
-sensor running. A mistake on the stream counts before the label is known.</p>
+sensor running; errors on the stream are counted before the label is known. OLSF-I and FLLS-I are
+published algorithms: passive-aggressive steps, and half of the weights kept. Linear is the learner
+that Headwater recommends. All have their default parameters, but for the width at which FLLS-I
+asks: it was set on another network so that a tenth of the labels is bought.</p>
 <h2>On the way</h2>
 $plots
 <h2>The running sensors that matter most to the recommended learner</h2>

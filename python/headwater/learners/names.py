@@ -126,8 +126,8 @@ def _table() -> dict[str, _Recipe]:
 
     for suffix, (word, _) in _STEPS.items():  # OLSF
         table[f"OLSF{suffix}"] = _preset(OLSF, update=word, keep="largest")
-    table["OLSF-I-all"] = _preset(OLSF, update="pa1", keep="all", kept_share=1.0, l1_radius=None)
-    table["OLSF-I-rand"] = _preset(OLSF, update="pa1", keep="random", l1_radius=None)
+    table["OLSF-I-all"] = _preset(OLSF, update="pa1", keep="all", kept_share=1.0, l1_radius=30.0)
+    table["OLSF-I-rand"] = _preset(OLSF, update="pa1", keep="random", l1_radius=30.0)
     table["OLSF-I-per"] = _preset(OLSF, update="perceptron", C=1.0, keep="largest")
     table["OFS"] = _ofs()
 

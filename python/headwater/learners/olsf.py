@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import Literal
 
 from headwater.errors import ParameterError
@@ -35,11 +34,12 @@ class OLSF(Learner):
     kept_share
         Share of the weights kept; 1 keeps all. Paper: B.
     l1_radius
-        With `keep="largest"` the weights are scaled back to this L1 norm when they outgrow it.
-        None: 30, as in the paper. Paper: λ.
+        With `keep="largest"` the weights are scaled back to this L1 norm when they outgrow it;
+        otherwise unused. Paper: λ.
     legacy
         Do as the authors' published code, for replication: steps by ‖x‖ instead of ‖x‖², an
-        update whenever y·margin ≤ 1, k rounded to the nearest even down to 0, radius 1/√0.001.
+        update whenever y·margin ≤ 1, the number kept rounded to the nearest (0 included), and an
+        L1 radius of 1/√0.001.
     classes
         (negative, positive); None: bool, 0/1 or −1/+1.
     seed
@@ -59,7 +59,7 @@ class OLSF(Learner):
     C: float = 1.0
     keep: Literal["largest", "random", "all"] = "largest"
     kept_share: float = 0.5
-    l1_radius: float | None = None
+    l1_radius: float = RADIUS
     legacy: bool = False
     classes: Sequence[Label] | None = None
     seed: int = 0
@@ -74,11 +74,8 @@ class OLSF(Learner):
         )
 
     def _sparsify(self) -> Sparsify | None:
-        if self.legacy and self.l1_radius is not None:
+        if self.legacy and self.l1_radius != RADIUS:
             raise ParameterError("OLSF: legacy=True has a radius of its own; leave l1_radius out.")
         if self.keep == "largest":
-            default = LEGACY_RADIUS if self.legacy else RADIUS
-            return KeepLargest(self.kept_share, self.l1_radius or default)
-        if self.l1_radius not in (None, inf):
-            raise ParameterError(f"OLSF: keep={self.keep!r} has no l1_radius; leave it out.")
+            return KeepLargest(self.kept_share, LEGACY_RADIUS if self.legacy else self.l1_radius)
         return RandomShare(self.kept_share) if self.keep == "random" else None

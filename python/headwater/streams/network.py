@@ -86,7 +86,8 @@ class SensorNetwork(Stream):
 
     Examples
     --------
-    >>> network = SensorNetwork(1_000)
+    >>> import headwater as hw
+    >>> network = hw.streams.SensorNetwork(1_000)
     >>> network.waves
     (0, 120, 280, 440, 600, 760)
     >>> network.sensors[0]
@@ -153,7 +154,8 @@ class SensorNetwork(Stream):
 
         Examples
         --------
-        >>> rows, incidents = SensorNetwork(1_000).held_out(50)
+        >>> import headwater as hw
+        >>> rows, incidents = hw.streams.SensorNetwork(1_000).held_out(50)
         >>> len(rows), len(rows.data), len(incidents)
         (50, 12000, 50)
         """

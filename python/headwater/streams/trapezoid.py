@@ -43,8 +43,9 @@ class Trapezoid(Stream):
 
     Examples
     --------
-    >>> table = [[1, 2, 3, 4], [5, 6, 7, 8]]
-    >>> for event, label in Trapezoid(table, [True, False], chunks=2, shuffle=False):
+    >>> import headwater as hw
+    >>> table, labels = [[1, 2, 3, 4], [5, 6, 7, 8]], [True, False]
+    >>> for event, label in hw.streams.Trapezoid(table, labels, chunks=2, shuffle=False):
     ...     print(event, label)
     {0: 1.0, 1: 2.0} True
     {0: 5.0, 1: 6.0, 2: 7.0, 3: 8.0} False

@@ -322,7 +322,7 @@ impl Learner {
             self.positives += u64::from(reading.class == 1);
             self.negatives += u64::from(reading.class == 0);
         }
-        self.query_state.mistakes += u64::from(plan.mistake);
+        self.config.query.learned(&mut self.query_state, plan.mistake);
         let grew = !new.is_empty();
         if grew {
             self.meet(features, names, new);

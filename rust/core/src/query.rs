@@ -62,6 +62,13 @@ impl QueryRule {
         matches!(self, Self::SelAda { by_norm: true, .. })
     }
 
+    /// What a learned event does to the rule's state.
+    pub fn learned(self, state: &mut QueryState, mistake: bool) {
+        if matches!(self, Self::SelAda { .. }) {
+            state.mistakes += u64::from(mistake);
+        }
+    }
+
     /// Whether to ask, and with what probability the answer was yes.
     pub fn ask(self, state: &mut QueryState, now: Moment, coin: f64) -> (bool, f64) {
         let Moment { t, asked, confidence, .. } = now;

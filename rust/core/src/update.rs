@@ -132,17 +132,27 @@ impl UpdateRule {
             Self::CwVariance { phi } if variance > 0.0 && margin < phi * variance => {
                 let b = 1.0 + 2.0 * phi * margin;
                 let root = (b * b - 8.0 * phi * (margin - phi * variance)).sqrt();
-                let gamma = ((root - b) / (4.0 * phi * variance)).max(0.0);
+                let gamma = if b > 0.0 {
+                    2.0 * (phi * variance - margin) / ((root + b) * variance) // no cancellation
+                } else {
+                    (root - b) / (4.0 * phi * variance)
+                };
                 let narrowing = Narrowing::AddPrecision(2.0 * gamma * phi);
                 Step { narrowing, ..Step::of(gamma) }
             }
             Self::CwStdev { phi } if variance > 0.0 && margin < phi * variance.sqrt() => {
                 let square = phi * phi;
                 let (psi, zeta) = (1.0 + square / 2.0, 1.0 + square);
-                let root = margin * margin * square * square / 4.0 + variance * square * zeta;
-                let alpha = ((root.sqrt() - margin * psi) / (variance * zeta)).max(0.0);
+                let root =
+                    (margin * margin * square * square / 4.0 + variance * square * zeta).sqrt();
+                let alpha = if margin > 0.0 {
+                    (square * variance - margin * margin) / ((root + margin * psi) * variance)
+                } else {
+                    (root - margin * psi) / (variance * zeta)
+                };
                 let spread = alpha * variance * phi;
-                let new_stdev = 0.5 * ((spread * spread + 4.0 * variance).sqrt() - spread);
+                let new_stdev =
+                    2.0 * variance / ((spread * spread + 4.0 * variance).sqrt() + spread);
                 let beta = alpha * phi / (new_stdev + spread);
                 Step { narrowing: Narrowing::Subtract(beta), ..Step::of(alpha) }
             }
