@@ -91,7 +91,9 @@ fn check_names(names: &[Name<'_>], width: usize) -> Result<(), Error> {
 fn check_pointers(indptr: &[i64], indices: usize, values: usize) -> Result<(), Error> {
     let bad = |text: String| Err(Error::Event(text));
     if indices != values {
-        return bad(format!("X: indices and data must be equally long, got {indices} and {values}."));
+        return bad(format!(
+            "X: indices and data must be equally long, got {indices} and {values}."
+        ));
     }
     if indptr.is_empty() || indptr[0] != 0 || indptr.windows(2).any(|pair| pair[0] > pair[1]) {
         return bad("X: indptr must start at 0 and never fall.".to_owned());
@@ -122,7 +124,9 @@ fn check_columns(
     for &column in row {
         if std::mem::replace(&mut last_row_of[column as usize], number) == number {
             let name = columns.name(column as usize);
-            return Err(Error::Event(format!("X, row {number}: feature {name} stands there twice.")));
+            return Err(Error::Event(format!(
+                "X, row {number}: feature {name} stands there twice."
+            )));
         }
     }
     Ok(())

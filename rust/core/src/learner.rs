@@ -243,8 +243,7 @@ impl Learner {
         let score = self.score(features)?;
         let now = self.moment(&score, features)?;
         let coin = self.coins.uniform();
-        let (asked, query_probability) =
-            self.config.query.ask(&mut self.query_state, now, coin);
+        let (asked, query_probability) = self.config.query.ask(&mut self.query_state, now, coin);
         self.seen += 1;
         self.asked += u64::from(asked);
         Ok(Decision { class: score.class, margin: score.margin, query_probability, asked })
@@ -269,10 +268,7 @@ impl Learner {
     }
 
     /// What each feature adds to the margin, and what [`Self::decide`] would say. Changes nothing.
-    pub fn explain(
-        &self,
-        features: &[Feature],
-    ) -> Result<(Vec<Contribution>, Decision), Error> {
+    pub fn explain(&self, features: &[Feature]) -> Result<(Vec<Contribution>, Decision), Error> {
         let score = self.score(features)?;
         let now = self.moment(&score, features)?;
         let (asked, query_probability) =

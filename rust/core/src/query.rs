@@ -9,19 +9,35 @@ use serde::{Deserialize, Serialize};
 pub enum QueryRule {
     All,
     /// `u < rate`
-    Random { rate: f64 },
+    Random {
+        rate: f64,
+    },
     /// Exactly `rate` of `total` events; of an unknown total, within one of `rate·t` at every t.
-    Quota { rate: f64, total: Option<u64> },
+    Quota {
+        rate: f64,
+        total: Option<u64>,
+    },
     /// `u < ρ/(ρ + |q|)`
-    Margin { width: f64 },
+    Margin {
+        width: f64,
+    },
     /// `u < ρ/(ρ + 1 + |q|)`
-    MarginPlusOne { width: f64 },
+    MarginPlusOne {
+        width: f64,
+    },
     /// `Margin` with `ρ√(1 + K)`, K the mistakes learned; perhaps times the largest ‖x‖² shown.
-    SelAda { width: f64, by_norm: bool },
+    SelAda {
+        width: f64,
+        by_norm: bool,
+    },
     /// `Margin` with `ρ/(t + 1)`
-    Decaying { width: f64 },
+    Decaying {
+        width: f64,
+    },
     /// `Margin` with a width that follows the stream so that `rate` of it is asked for.
-    Budget { rate: f64 },
+    Budget {
+        rate: f64,
+    },
 }
 
 /// What the rules remember; each uses its own part.

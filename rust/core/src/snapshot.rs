@@ -136,8 +136,9 @@ impl Learner {
 
     /// A learner with this configuration in the state that `bytes` hold.
     pub fn restore(config: Config, bytes: &[u8]) -> Result<Self, Error> {
-        let state: State = rmp_serde::from_slice(bytes)
-            .map_err(|error| Error::State(format!("model file: its state cannot be read: {error}.")))?;
+        let state: State = rmp_serde::from_slice(bytes).map_err(|error| {
+            Error::State(format!("model file: its state cannot be read: {error}."))
+        })?;
         let mut learner = Self::new(config)?;
         learner
             .adopt(&state)
@@ -219,10 +220,13 @@ impl State<'_> {
         if columns().any(|column| column.len() != d) {
             return Err("a weight vector is not as long as its names");
         }
-        let mut numbers = columns().flatten().chain(&self.scales).copied().chain(
-            self.norms.iter().flat_map(|&(sum, compensation)| [sum, compensation]),
-        );
-        let query = [self.query.mean_margin, self.query.tilt, self.query.largest_norm, self.query.phase];
+        let mut numbers = columns()
+            .flatten()
+            .chain(&self.scales)
+            .copied()
+            .chain(self.norms.iter().flat_map(|&(sum, compensation)| [sum, compensation]));
+        let query =
+            [self.query.mean_margin, self.query.tilt, self.query.largest_norm, self.query.phase];
         if !numbers.all(f64::is_finite) || !query.into_iter().all(f64::is_finite) {
             return Err("a number is not finite");
         }

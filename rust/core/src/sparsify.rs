@@ -12,11 +12,19 @@ pub enum Norm {
 pub enum Sparsifier {
     None,
     /// Scale back to an L1 radius, then keep the largest share of the d weights.
-    KeepLargest { share: f64, l1_radius: f64 },
+    KeepLargest {
+        share: f64,
+        l1_radius: f64,
+    },
     /// Keep a fresh random share of the d weights. A baseline: O(d) an update.
-    RandomShare { share: f64 },
+    RandomShare {
+        share: f64,
+    },
     /// Scale back to an L2 radius, then keep so many of the largest weights.
-    KeepCount { count: u32, l2_radius: f64 },
+    KeepCount {
+        count: u32,
+        l2_radius: f64,
+    },
 }
 
 impl Sparsifier {

@@ -36,7 +36,9 @@ pub enum UpdateRule {
 pub enum PositiveMargin {
     Fixed(f64),
     /// `odds · (negatives + 1)/(positives + 1)` of the labels learned so far.
-    Balanced { odds: f64 },
+    Balanced {
+        odds: f64,
+    },
 }
 
 impl PositiveMargin {

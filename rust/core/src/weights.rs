@@ -36,11 +36,8 @@ pub struct Sum {
 impl Sum {
     fn add(&mut self, x: f64) {
         let total = self.sum + x;
-        self.compensation += if self.sum.abs() >= x.abs() {
-            (self.sum - total) + x
-        } else {
-            (x - total) + self.sum
-        };
+        self.compensation +=
+            if self.sum.abs() >= x.abs() { (self.sum - total) + x } else { (x - total) + self.sum };
         self.sum = total;
     }
 
@@ -406,10 +403,14 @@ mod tests {
             }
             let norm: f64 = slow.iter().map(|w| w.abs()).sum();
             let factor = (2.0 / norm).min(1.0);
-            slow.iter_mut().for_each(|w| *w *= factor);
+            for weight in &mut slow {
+                *weight *= factor;
+            }
             let mut order: Vec<usize> = (0..rows).collect();
             order.sort_by(|&a, &b| slow[b].abs().total_cmp(&slow[a].abs()).then(a.cmp(&b)));
-            order[12..].iter().for_each(|&slot| slow[slot] = 0.0);
+            for &slot in &order[12..] {
+                slow[slot] = 0.0;
+            }
             for (a, b) in weights_of(&fast).iter().zip(&slow) {
                 assert!((a - b).abs() < 1e-12, "{a} {b}");
             }

@@ -14,12 +14,7 @@ use crate::errors::{EventError, raise};
 pub enum Arrays<'py> {
     #[pyo3(transparent)]
     Dense(PyReadonlyArray2<'py, f64>),
-    Csr(
-        PyReadonlyArray1<'py, i64>,
-        PyReadonlyArray1<'py, i32>,
-        PyReadonlyArray1<'py, f64>,
-        usize,
-    ),
+    Csr(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i32>, PyReadonlyArray1<'py, f64>, usize),
 }
 
 impl Arrays<'_> {

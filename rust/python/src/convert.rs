@@ -1,11 +1,11 @@
 //! Events and labels, from Python and back.
 
-use headwater_core::{Feature, Label, Name, Names, UNKNOWN};
+use headwater_core::{Feature, Label, Learner, Name, Names, UNKNOWN};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
 
-use crate::errors::{EventError, LabelError};
+use crate::errors::{EventError, LabelError, raise};
 
 /// A feature's name as the event gave it.
 pub enum Key {
@@ -38,7 +38,7 @@ impl Names for Keys<'_, '_> {
     }
 }
 
-/// An event with its features not looked up yet, absent ones left out.
+/// An event: its names and, once looked up, its slots. Absent features are left out.
 #[derive(Default)]
 pub struct Event {
     pub keys: Vec<Key>,
@@ -78,6 +78,10 @@ impl Event {
         event.checked(x.py())
     }
 
+    pub fn look_up(&mut self, py: Python<'_>, learner: &Learner) -> PyResult<()> {
+        learner.look_up(&Keys { py, keys: &self.keys }, &mut self.features).map_err(raise)
+    }
+
     fn reserve(&mut self, count: usize) {
         self.keys.reserve(count);
         self.features.reserve(count + 1); // and perhaps an intercept
@@ -114,11 +118,9 @@ impl Event {
             let keys = Keys { py, keys: &self.keys };
             let mut names: Vec<Name<'_>> = (0..self.keys.len()).map(|i| keys.name(i)).collect();
             names.sort_unstable();
-            if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Err(EventError::new_err(format!(
-                    "event: feature {} is there twice.",
-                    pair[0]
-                )));
+            let mut pairs = names.windows(2);
+            if let Some([name, _]) = pairs.find(|pair| pair[0] == pair[1]) {
+                return Err(EventError::new_err(format!("event: feature {name} is there twice.")));
             }
         }
         Ok(self)
@@ -221,7 +223,10 @@ pub fn read_label(label: &Bound<'_, PyAny>) -> PyResult<Option<Label>> {
 /// A label that must be there.
 pub fn read_given_label(label: &Bound<'_, PyAny>) -> PyResult<Label> {
     read_label(label)?.ok_or_else(|| {
-        LabelError::new_err(format!("label: expected a str, an int or a bool, got {}.", shown(label)))
+        LabelError::new_err(format!(
+            "label: expected a str, an int or a bool, got {}.",
+            shown(label)
+        ))
     })
 }
 

@@ -81,7 +81,9 @@ impl Decision {
         let mut features = Vec::with_capacity(self.features.len() + 1);
         features.extend_from_slice(&self.features);
         if learner != self.learner {
-            features.iter_mut().for_each(|feature| feature.slot = UNKNOWN);
+            for feature in &mut features {
+                feature.slot = UNKNOWN;
+            }
         }
         features
     }
@@ -124,8 +126,7 @@ impl Decision {
         answered: bool,
         features: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let decided =
-            headwater_core::Decision { class: None, margin, query_probability, asked };
+        let decided = headwater_core::Decision { class: None, margin, query_probability, asked };
         let decision = Self::new(prediction, decided, Event::read(features)?, 0);
         decision.answered.store(answered, Ordering::Release);
         Ok(decision)

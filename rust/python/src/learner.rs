@@ -1,4 +1,6 @@
 //! The verbs of a learner.
+#![allow(clippy::needless_pass_by_value)] // what PyO3 extracts
+#![allow(clippy::redundant_closure_for_method_calls)] // lifetimes need the closure
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -44,8 +46,7 @@ pub struct Learner {
     inner: Mutex<Option<Inner>>,
 }
 
-type Explained<'py> =
-    (Option<Bound<'py, PyAny>>, f64, Vec<(Bound<'py, PyAny>, f64)>, f64);
+type Explained<'py> = (Option<Bound<'py, PyAny>>, f64, Vec<(Bound<'py, PyAny>, f64)>, f64);
 type Traced<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<f64>>,
@@ -61,6 +62,19 @@ impl Learner {
             Err(poisoned) => poisoned.into_inner(),
         };
         f(built(&mut guard)?)
+    }
+
+    /// The same on an event, its features looked up.
+    fn on_event<'py, T>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        f: impl FnOnce(Python<'py>, &mut Inner, Event) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let (py, mut event) = (x.py(), Event::read(x)?);
+        self.with(py, |inner| {
+            event.look_up(py, &inner.core)?;
+            f(py, inner, event)
+        })
     }
 
     /// The same for a batch: the interpreter's lock is released, and Ctrl-C is looked for.
@@ -126,7 +140,6 @@ impl Learner {
     #[pyo3(signature = (*, update, query, sparsify, growth, intercept, multiclass, classes,
                         legacy, seed, state=None))]
     #[allow(clippy::too_many_arguments)] // the slots, by name
-    #[allow(clippy::needless_pass_by_value)] // what PyO3 extracts
     fn _build(
         &self,
         py: Python<'_>,
@@ -149,7 +162,7 @@ impl Learner {
             growth: self::growth(growth)?,
             intercept,
             legacy,
-            labels: labels(multiclass, classes)?,
+            labels: labels(multiclass, classes.as_deref())?,
             seed,
         };
         let core = match state {
@@ -180,14 +193,8 @@ impl Learner {
     /// >>> model.learn_one({"rain": 1.0}, True)
     /// >>> model.predict_one({"rain": 0.5, "wind": 3.0})
     /// True
-    fn predict_one<'py>(
-        &self,
-        x: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (py, mut event) = (x.py(), Event::read(x)?);
-        self.with(py, |inner| {
-            let keys = Keys { py, keys: &event.keys };
-            inner.core.look_up(&keys, &mut event.features).map_err(raise)?;
+    fn predict_one<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.on_event(x, |py, inner, event| {
             let (class, _) = inner.core.predict(&event.features).map_err(raise)?;
             spoken(py, &inner.core, class)
         })
@@ -201,10 +208,7 @@ impl Learner {
     /// >>> hw.OLSF(classes=("ham", "spam")).predict_proba_one({"offer": 1.0})
     /// {'ham': 0.5, 'spam': 0.5}
     fn predict_proba_one<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
-        let (py, mut event) = (x.py(), Event::read(x)?);
-        self.with(py, |inner| {
-            let keys = Keys { py, keys: &event.keys };
-            inner.core.look_up(&keys, &mut event.features).map_err(raise)?;
+        self.on_event(x, |py, inner, event| {
             let shares = inner.core.probabilities(&event.features).map_err(raise)?;
             let dict = PyDict::new(py);
             for (label, share) in inner.core.labels().known().iter().zip(shares) {
@@ -225,10 +229,7 @@ impl Learner {
     /// >>> model.margin_one({"rain": 0.5})
     /// -0.5
     fn margin_one(&self, x: &Bound<'_, PyAny>) -> PyResult<f64> {
-        let (py, mut event) = (x.py(), Event::read(x)?);
-        self.with(py, |inner| {
-            let keys = Keys { py, keys: &event.keys };
-            inner.core.look_up(&keys, &mut event.features).map_err(raise)?;
+        self.on_event(x, |_, inner, event| {
             Ok(inner.core.predict(&event.features).map_err(raise)?.1)
         })
     }
@@ -241,10 +242,7 @@ impl Learner {
     /// >>> hw.PAA().query_one({"rain": 1.0})  # a margin of 0 is always worth a question
     /// True
     fn query_one(&self, x: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let (py, mut event) = (x.py(), Event::read(x)?);
-        self.with(py, |inner| {
-            let keys = Keys { py, keys: &event.keys };
-            inner.core.look_up(&keys, &mut event.features).map_err(raise)?;
+        self.on_event(x, |_, inner, event| {
             Ok(inner.core.decide(&event.features).map_err(raise)?.asked)
         })
     }
@@ -258,13 +256,9 @@ impl Learner {
     /// >>> model.decide_one({"rain": 1.0})
     /// Decision(prediction=False, margin=0, query_probability=1, asked=True)
     fn decide_one(&self, x: &Bound<'_, PyAny>) -> PyResult<Decision> {
-        let (py, mut event) = (x.py(), Event::read(x)?);
-        self.with(py, |inner| {
-            let own = event.features.len();
-            let keys = Keys { py, keys: &event.keys };
-            inner.core.look_up(&keys, &mut event.features).map_err(raise)?;
+        self.on_event(x, |py, inner, mut event| {
             let decided = inner.core.decide(&event.features).map_err(raise)?;
-            event.features.truncate(own);
+            event.features.truncate(event.keys.len()); // the intercept is not the event's own
             let prediction = spoken(py, &inner.core, decided.class)?;
             let prediction = prediction.map_or_else(|| py.None(), Bound::unbind);
             Ok(Decision::new(prediction, decided, event, inner.identity))
@@ -281,11 +275,9 @@ impl Learner {
     /// >>> model.weights()
     /// {'rain': 0.5}
     fn learn_one(&self, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (py, mut event) = (x.py(), Event::read(x)?);
         let label = read_given_label(y)?;
-        self.with(py, |inner| {
+        self.on_event(x, |py, inner, mut event| {
             let keys = Keys { py, keys: &event.keys };
-            inner.core.look_up(&keys, &mut event.features).map_err(raise)?;
             inner.core.learn(&mut event.features, &keys, &label).map_err(raise)?;
             Ok(())
         })
@@ -320,10 +312,7 @@ impl Learner {
 
     /// (prediction, margin, [(name, contribution)], query probability) of an event.
     fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
-        let (py, mut event) = (x.py(), Event::read(x)?);
-        self.with(py, |inner| {
-            let keys = Keys { py, keys: &event.keys };
-            inner.core.look_up(&keys, &mut event.features).map_err(raise)?;
+        self.on_event(x, |py, inner, event| {
             let (contributions, decided) = inner.core.explain(&event.features).map_err(raise)?;
             let mut named = Vec::with_capacity(contributions.len());
             for (position, contribution) in contributions.iter().enumerate() {
@@ -414,7 +403,6 @@ impl Learner {
     }
 
     /// Decide on each row and learn what was asked for: class indices, margins, probabilities, asked.
-    #[allow(clippy::needless_pass_by_value)] // what PyO3 extracts
     fn _simulate<'py>(
         &self,
         py: Python<'py>,
@@ -438,7 +426,6 @@ impl Learner {
         ))
     }
 
-    #[allow(clippy::needless_pass_by_value)] // what PyO3 extracts
     fn _learn_many<'py>(
         &self,
         py: Python<'py>,
@@ -457,7 +444,6 @@ impl Learner {
     }
 
     /// Class indices (-1: none known) and margins.
-    #[allow(clippy::needless_pass_by_value)] // what PyO3 extracts
     #[allow(clippy::type_complexity)] // two arrays
     fn _predict_many<'py>(
         &self,
@@ -479,7 +465,6 @@ impl Learner {
     }
 
     /// A row an event, a column a known label.
-    #[allow(clippy::needless_pass_by_value)] // what PyO3 extracts
     fn _predict_proba_many<'py>(
         &self,
         py: Python<'py>,
@@ -505,12 +490,11 @@ fn check_length(rows: usize, labels: usize) -> Result<(), core::Error> {
     Err(core::Error::Label(format!("y: expected one label a row, {rows} in all, got {labels}.")))
 }
 
-fn labels(multiclass: bool, classes: Option<Vec<Bound<'_, PyAny>>>) -> PyResult<Labels> {
+fn labels(multiclass: bool, classes: Option<&[Bound<'_, PyAny>]>) -> PyResult<Labels> {
     let mut given: Vec<Label> = Vec::new();
-    for class in classes.iter().flatten() {
-        let label = read_label(class)?.ok_or_else(|| {
-            ParameterError::new_err("classes: None and NaN cannot be classes.")
-        })?;
+    for class in classes.unwrap_or_default() {
+        let label = read_label(class)?
+            .ok_or_else(|| ParameterError::new_err("classes: None and NaN cannot be classes."))?;
         if given.contains(&label) {
             return Err(ParameterError::new_err(format!("classes: {label} is given twice.")));
         }

@@ -1,0 +1,71 @@
+# Everything there is to remember. `make` alone prints this list.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+RUST   := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench bench-scale study build clean tools-are-there
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build ## set up, then watch four learners on a sensor network that grows and ages
+	@$(BIN)/headwater demo
+
+test: build $(VENV)/tools ## set up, then run every test: Rust, Python, doctests, documentation
+	cargo test --quiet --package headwater-core
+	$(BIN)/python -m pytest
+
+lint: build $(VENV)/tools ## set up, then check style and types of both languages
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets -- --deny warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: build $(VENV)/peers ## speed beside other libraries, in one run
+	$(BIN)/python benches/bench.py
+
+bench-scale: build $(VENV)/peers ## a million events while the features grow to three million
+	$(BIN)/python benches/scale.py
+
+study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA names the folder of data sets
+	$(BIN)/python studies/paper_numbers.py
+
+build: tools-are-there $(VENV)/built ## set up .venv and build the package in it
+
+clean: ## remove what was built and the environment
+	rm -rf $(VENV) target .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.html
+	find python tests studies benches -name __pycache__ -type d -exec rm -rf {} +
+	rm -f python/headwater/*.so
+
+tools-are-there:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Headwater needs Python 3.11 or newer, and '$(PYTHON)' is not one: install it, or name it by make PYTHON=..."; exit 1; }
+	@command -v cargo >/dev/null || { \
+	  echo "Headwater needs a Rust toolchain, and there is no cargo on the PATH: install one from https://rustup.rs"; exit 1; }
+
+# Files that say what has been set up; a second run finds them and does nothing.
+$(VENV)/pip: constraints.txt
+	@echo "Setting up $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV) || { \
+	  echo "'$(PYTHON) -m venv' does not work here: install your system's package for it (python3-venv on Debian)."; exit 1; }
+	@$(PIP) pip
+	@touch $@
+
+$(VENV)/built: $(VENV)/pip pyproject.toml $(RUST)
+	@echo "Building the package (a minute or two the first time) ..."
+	@$(PIP) --group build
+	@VIRTUAL_ENV=$(VENV) PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras plots > $(VENV)/build.log 2>&1 || { \
+	  cat $(VENV)/build.log; exit 1; }
+	@touch $@
+
+$(VENV)/tools: $(VENV)/pip pyproject.toml
+	@$(PIP) --group test --group lint
+	@touch $@
+
+$(VENV)/peers: $(VENV)/pip pyproject.toml
+	@$(PIP) --group bench --group study
+	@touch $@
