@@ -130,7 +130,9 @@ def test_the_sensor_table_says_when_a_sensor_came() -> None:
     )
 
 
-def test_the_verdict_states_both_error_counts() -> None:
+def test_the_verdict_states_three_error_counts() -> None:
     demo = made_up_demo()
-    assert f"{demo.outcomes[-1].errors:,} errors" in verdict(demo)
-    assert f"every label, made {demo.outcomes[0].errors:,}." in verdict(demo)
+    every, chance, _, ours = demo.outcomes
+    assert f"Linear made {ours.errors:,} errors" in verdict(demo)
+    assert f"by chance it made {chance.errors:,}," in verdict(demo)
+    assert f"told every label {every.errors:,}." in verdict(demo)

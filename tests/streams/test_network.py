@@ -143,7 +143,7 @@ def test_a_fit_to_the_first_wave_alone_misses_much_of_what_all_sensors_tell() ->
         ({"events": 10.0}, "SensorNetwork: events must be a whole number above 0, got 10.0."),
         ({"incident_share": 1.0}, "SensorNetwork: incident_share must be in (0, 1), got 1.0."),
         ({"missing_share": 0.9}, "SensorNetwork: missing_share must be in [0, 0.5], got 0.9."),
-        ({"seed": -3}, "SensorNetwork: seed must be a whole number, 0 or above, got -3."),
+        ({"seed": -3}, "SensorNetwork: seed must be a whole number from 0 to 2**64 - 1, got -3."),
     ],
 )
 def test_an_impossible_parameter_is_refused_by_name(options: dict[str, Any], sentence: str) -> None:

@@ -168,7 +168,7 @@ def test_labels_come_back_as_they_were_given() -> None:
         ({"chunks": 2.5}, "Trapezoid: chunks must be a whole number above 0, got 2.5."),
         ({"start": 0.0}, "Trapezoid: start must be in (0, 1], or None, got 0.0."),
         ({"start": True}, "Trapezoid: start must be in (0, 1], or None, got True."),
-        ({"seed": -1}, "Trapezoid: seed must be a whole number, 0 or above, got -1."),
+        ({"seed": -1}, "Trapezoid: seed must be a whole number from 0 to 2**64 - 1, got -1."),
         ({"shuffle": "no"}, "Trapezoid: shuffle must be True or False, got 'no'."),
         ({"names": ["a"]}, "Trapezoid: names must be one a column, 2, got 1."),
         ({"names": ["a", "a"]}, "Trapezoid: names must differ from each other, got 'a' twice."),

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from headwater.errors import EventError
-from headwater.learners.parameters import check
+from headwater.limits import check
 from headwater.types import Trace
 
 GRID: tuple[float, ...] = tuple(2.0 ** (half / 2) for half in range(-40, 41))
@@ -47,7 +47,7 @@ def width_for_rate(make: Callable[[float], Simulates], X: Any, y: Any, rate: flo
     >>> bool(0.08 < trace.asked.mean() < 0.12)
     True
     """
-    check("width_for_rate", "rate", rate)
+    check("width_for_rate", rate=rate)
     if len(y) == 0:
         raise EventError("width_for_rate: the stream must have at least one event, got none.")
     rates: dict[int, float] = {}

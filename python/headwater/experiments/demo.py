@@ -12,8 +12,7 @@ from headwater.evaluation.widths import width_for_rate
 from headwater.learners.base import Learner
 from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
-from headwater.learners.query import All, Query, Random
-from headwater.learners.sparsify import KeepLargest
+from headwater.learners.query import All, Budget, Random
 from headwater.streams.network import Sensor, SensorNetwork
 from headwater.types import Name, Rows
 
@@ -22,8 +21,8 @@ PILOT_EVENTS = 50_000  # the most that is spent on tuning FLLS-I's width
 HELD_OUT_EVENTS = 10_000
 TOP = 10  # sensors listed
 NAMES = (
-    "every label, OLSF-I",
-    "random 10 %, OLSF-I",
+    "every label, Linear",
+    "random 10 %, Linear",
     "chosen 10 %, FLLS-I",
     "chosen 10 %, Linear",
 )
@@ -103,8 +102,8 @@ def run(events: int = 50_000, seed: int = 0, report: Report | None = None) -> De
     >>> demo = run(events=2_000, seed=1)
     >>> for outcome in demo.outcomes:
     ...     print(outcome.name)
-    every label, OLSF-I
-    random 10 %, OLSF-I
+    every label, Linear
+    random 10 %, Linear
     chosen 10 %, FLLS-I
     chosen 10 %, Linear
     """
@@ -133,17 +132,12 @@ def _tuned_width(events: int, seed: int) -> float:
 
 
 def _learners(width: float, seed: int) -> tuple[Learner, ...]:
-    """The four, in the order of `NAMES`. OLSF-I is FLLS-I without its way of asking."""
-
-    def olsf(query: Query) -> Linear:
-        kept = KeepLargest(share=0.5, l1_radius=30.0)
-        return Linear(update="pa1", query=query, sparsify=kept, intercept=False, seed=seed)
-
+    """The four, in the order of `NAMES`."""
     return (
-        olsf(All()),
-        olsf(Random(LABEL_RATE)),
+        Linear(query=All(), seed=seed),
+        Linear(query=Random(LABEL_RATE), seed=seed),
         FLLS(query_width=width, seed=seed),
-        Linear(seed=seed),
+        Linear(query=Budget(LABEL_RATE), seed=seed),
     )
 
 

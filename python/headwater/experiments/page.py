@@ -61,10 +61,11 @@ one was told every label, one a random tenth of them, and two chose which tenth 
 <h2>What it cost and what it brought</h2>
 <div class="learners">$learners</div>
 <p>Balanced accuracy and ROC AUC are those of $held_out events that no learner had met, with every
-sensor running; errors on the stream are counted before the label is known. OLSF-I and FLLS-I are
-published algorithms: passive-aggressive steps, and half of the weights kept. Linear is the learner
-that Headwater recommends. All have their default parameters, but for the width at which FLLS-I
-asks: it was set on another network so that a tenth of the labels is bought.</p>
+sensor running; errors on the stream are counted before the label is known. Linear is the learner
+that Headwater recommends, here with every label, with a random tenth of them, and with the tenth
+that it finds worth asking for. FLLS-I is a published algorithm: passive-aggressive steps, half of
+the weights kept, questions where it is unsure; the width at which it asks was set on another
+network so that a tenth of the labels is bought. All else is at its default.</p>
 <h2>On the way</h2>
 $plots
 <h2>The running sensors that matter most to the recommended learner</h2>

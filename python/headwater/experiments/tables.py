@@ -56,11 +56,11 @@ def sensor_table(demo: Demo) -> Table:
 
 
 def verdict(demo: Demo) -> str:
-    """The recommended learner against the one that was given every label, in a sentence."""
-    rich, ours = demo.outcomes[0], demo.outcomes[-1]
+    """What choosing the labels was worth to the recommended learner, in a sentence."""
+    every, chance, _, ours = demo.outcomes
     share = 100 * ours.labels / demo.events
     return (
-        f"With {share:.0f} % of the labels, the learner that Headwater recommends made"
-        f" {ours.errors:,} errors on the way; OLSF-I, which was told every label, made"
-        f" {rich.errors:,}."
+        f"Choosing {share:.0f} % of the labels, Linear made {ours.errors:,} errors on the way;"
+        f" given as many by chance it made {chance.errors:,}, and told every label"
+        f" {every.errors:,}."
     )

@@ -3,12 +3,9 @@
 The verbs of one event are the core's own methods; here are the batches, the state and the words.
 """
 
-import copy
 import dataclasses
-import json
 import os
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, ClassVar, Self
@@ -17,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater import _core
-from headwater.errors import ModelFileError, ParameterError
+from headwater.errors import ModelFileError
 from headwater.learners import batches
-from headwater.learners.parameters import LIMITS, Slot, check, shown
 from headwater.learners.query import Query
+from headwater.learners.saving import read_header, write_file, write_header
+from headwater.learners.slots import Slot, shown
 from headwater.learners.sparsify import Sparsify
 from headwater.learners.update import Balanced, Update
+from headwater.limits import LIMITS, check
 from headwater.types import Event, Explanation, Feature, Label, Name, Trace
 
 
@@ -50,15 +49,13 @@ class Learner(_core.Learner):
     seed: int
 
     def __init_subclass__(cls) -> None:
-        Learner._classes[cls.__name__] = cls
+        Learner._classes.setdefault(cls.__name__, cls)
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        for name, value in self.parameters().items():
-            if name in LIMITS:
-                check(owner, name, value)
-        if isinstance(self.classes, str) or not isinstance(self.classes, (Sequence, type(None))):
-            raise ParameterError(f"{owner}: classes must be a tuple of labels, got {self.classes!r}.")
+        check(owner, **{k: v for k, v in self.parameters().items() if k in LIMITS})
+        if self.classes is not None:
+            object.__setattr__(self, "classes", tuple(self.classes))  # whatever becomes of the list
         self._assemble(None)
 
     def _slots(self) -> Slots:
@@ -231,9 +228,7 @@ class Learner(_core.Learner):
         >>> hw.PAA(seed=1).to_bytes() == hw.PAA(seed=1).to_bytes()
         True
         """
-        parameters = {name: _for_json(value) for name, value in self.parameters().items()}
-        header = {"class": type(self).__name__, "parameters": parameters}
-        return self._write(json.dumps(header, ensure_ascii=False, sort_keys=True))
+        return self._write(write_header(type(self).__name__, self.parameters()))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole state to a file; `headwater.load` goes on from it bit for bit.
@@ -250,19 +245,7 @@ class Learner(_core.Learner):
         ...     hw.load(f"{folder}/rain.hw").weights()
         {'rain': 0.5}
         """
-        target = Path(path)
-        data = self.to_bytes()
-        handle, partial = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(partial, 0o666 & ~_umask())
-            os.replace(partial, target)
-        except BaseException:
-            Path(partial).unlink(missing_ok=True)
-            raise
+        write_file(path, self.to_bytes())
 
     def __copy__(self) -> Self:
         return from_bytes(self.to_bytes())  # type: ignore[return-value]
@@ -304,27 +287,19 @@ def from_bytes(data: bytes) -> Learner:
     """
     header, state = _core.split_model(data)
     try:
-        described = json.loads(header)
-        cls = Learner._classes[described["class"]]
-        parameters = {k: _from_json(v) for k, v in described["parameters"].items()}
-        learner = cls(**parameters)
+        name, parameters = read_header(header)
+        learner = Learner._classes[name](**parameters)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"model file: its header cannot be read: {error}") from None
     learner._assemble(state)
     return learner
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def _for_core(slot: Slot | None) -> tuple[str, dict[str, Any]]:
     """A slot value as its word and its parameters, derived ones worked out."""
     if slot is None:
         return "none", {}
-    parameters = copy.copy(slot.parameters())
+    parameters = slot.parameters()
     margin = parameters.get("positive_margin")
     if margin == "balanced":
         margin = Balanced()
@@ -334,26 +309,3 @@ def _for_core(slot: Slot | None) -> tuple[str, dict[str, Any]]:
     if "confidence" in parameters:
         parameters["phi"] = NormalDist().inv_cdf(parameters["confidence"])
     return slot.word, parameters
-
-
-def _for_json(value: Any) -> Any:
-    if isinstance(value, Slot):
-        inner = {name: _for_json(v) for name, v in value.parameters().items()}
-        return {"slot": f"{value.kind}.{type(value).__name__}", **inner}
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_for_json(part) for part in value]
-    return value
-
-
-def _from_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        parameters = {name: _from_json(v) for name, v in value.items() if name != "slot"}
-        return _slot_class(value["slot"])(**parameters)
-    return tuple(map(_from_json, value)) if isinstance(value, list) else value
-
-
-def _slot_class(name: str) -> type[Slot]:
-    kinds = [*Update.__subclasses__(), *Query.__subclasses__(), *Sparsify.__subclasses__(), Balanced]
-    return {f"{kind.kind}.{kind.__name__}": kind for kind in kinds}[name]

@@ -17,8 +17,8 @@ from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
 from headwater.learners.olsf import OLSF
 from headwater.learners.paa import CSPAA, MPAA, PAA
-from headwater.learners.parameters import Slot
 from headwater.learners.query import All, Decaying, Margin, Query, Quota, Random, SelAda
+from headwater.learners.slots import Slot
 from headwater.learners.sparsify import KeepCount, KeepLargest, Sparsify
 from headwater.learners.update import (
     CPA,

@@ -6,7 +6,7 @@ see the same coins. q is the margin; with several classes the lead of the first 
 
 from dataclasses import dataclass
 
-from headwater.learners.parameters import Slot
+from headwater.learners.slots import Slot
 
 
 class Query(Slot):

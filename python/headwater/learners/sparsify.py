@@ -6,7 +6,7 @@ A weight let go is 0; its feature stays known and may come back by a later updat
 from dataclasses import dataclass
 from math import inf
 
-from headwater.learners.parameters import Slot
+from headwater.learners.slots import Slot
 
 
 class Sparsify(Slot):

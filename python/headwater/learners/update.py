@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.errors import ParameterError
-from headwater.learners.parameters import Slot
+from headwater.learners.slots import Slot
 
 
 class Update(Slot):
@@ -210,7 +210,7 @@ class CW(Update):
 
 @dataclass(frozen=True, repr=False)
 class Gradient(Update):
-    """A gradient step on the hinge loss with decay: w shrinks by 1 − step·decay, τ = step if y q ≤ 1.
+    """A gradient step on the hinge loss: w *= 1 − step·decay, and τ = step if y q ≤ 1.
 
     Parameters
     ----------

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.limits import check
 from headwater.streams.base import Stream, rows_of
-from headwater.streams.limits import check
 from headwater.types import Rows
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.limits import check
 from headwater.streams.base import Stream
-from headwater.streams.limits import check
 from headwater.streams.table import labels_of, names_of, table_of
 from headwater.types import Name, Rows
 
