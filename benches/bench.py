@@ -28,7 +28,7 @@ import headwater as hw
 from headwater.types import Name
 
 PASSES = 3
-BLOCK = 250  # dicts made at a time
+BLOCK = 50  # dicts made at a time: few, so that an event is still in the caches in its turn
 SENSORS = 50
 WORDS, WORDS_AN_EVENT = 47_236, 75
 

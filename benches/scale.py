@@ -8,8 +8,8 @@ are drawn evenly from all that are known, which is the worst case for the proces
 
 Names enter by two doors. A dict is looked up name by name. A batch (`Rows`) brings the list of its
 columns' names, each looked up once, and to read that list costs time and memory for every column;
-so a batch lists the names of its own events, not all that there are. The more names there are, the
-more of them a batch of a thousand events brings: that share is printed beside its cost.
+so a batch lists the names of its own thousand events, not all that there are. How many that are for
+each of its values is printed beside its cost: it grows with the number of names known.
 
 Making the events is not timed. Memory is what the process has grown by since before the learner
 was made, measured while no events are alive; the generator's own arrays were there before.
@@ -31,8 +31,9 @@ from headwater.types import Name
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
 FEATURES = 100  # of an event
-BLOCK = 1_000  # events made, and handed over, at a time
-DICT_SHARE = 0.05  # of the measured events, those that come as dicts
+BATCH = 1_000  # events handed over at a time
+DICTS = 50  # made at a time: few, so that an event is still in the caches when its turn comes
+DICT_SHARE = 0.1  # of the measured events, those that come as dicts
 
 
 class World:
@@ -121,30 +122,31 @@ class Stage:
     peak: float = 0.0
 
 
-def blocks(events: int) -> Iterator[int]:
+def blocks(events: int, longest: int) -> Iterator[int]:
     """`events` cut into blocks: their lengths."""
-    for begin in range(0, events, BLOCK):
-        yield min(BLOCK, events - begin)
+    for begin in range(0, events, longest):
+        yield min(longest, events - begin)
 
 
 def run(sizes: tuple[int, ...], events: int) -> tuple[list[Stage], hw.Learner]:
     """Grow a learner through the sizes; `events` are learned in all."""
     world = World(sizes[-1])
-    events_of(world.known(sizes[-1], BLOCK)[0])  # what the generator needs, it has now
+    events_of(world.known(sizes[-1], BATCH)[0])  # what the generator needs, it has now
     gc.collect()
     before = resident()
     learner = hw.FLLS(kept_share=0.01, query_width=math.inf)
-    measured = (events - sizes[-1] // FEATURES) // len(sizes)
-    stages = []
-    known = 0
-    for size in sizes:
+    stages, known = [], 0
+    for place, size in enumerate(sizes):
         stage = Stage(size)
-        for length in blocks((size - known) // FEATURES):
+        for length in blocks((size - known) // FEATURES, BATCH):
             stage.growing.batch(learner, *world.new(known, length))
             known += length * FEATURES
-        for length in blocks(round(DICT_SHARE * measured)):
+        still_to_grow = (sizes[-1] - size) // FEATURES
+        measured = (events - learner.learned - still_to_grow) // (len(sizes) - place)
+        as_dicts = round(DICT_SHARE * measured)
+        for length in blocks(as_dicts, DICTS):
             stage.dicts.loop(learner, *world.known(known, length))
-        for length in blocks(measured - round(DICT_SHARE * measured)):
+        for length in blocks(measured - as_dicts, BATCH):
             stage.batches.batch(learner, *world.known(known, length))
         gc.collect()
         stage.memory, stage.peak = resident() - before, peak() - before
