@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 MEGABYTE = 1e6
+WIDTH = 140
 
 
 def pin() -> int | None:
@@ -55,9 +56,8 @@ def machine() -> str:
 
 
 def open_console() -> Console:
-    """The terminal, or plain text of a fixed width where the output goes elsewhere."""
-    console = Console()
-    return console if console.is_terminal else Console(width=140)
+    """Where the tables go: wide enough for their numbers, whatever the terminal's width."""
+    return Console(width=max(WIDTH, Console().width))
 
 
 def draw(console: Console, title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

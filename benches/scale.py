@@ -11,6 +11,9 @@ columns' names, each looked up once, and to read that list costs time and memory
 so a batch lists the names of its own thousand events, not all that there are. How many that are for
 each of its values is printed beside its cost: it grows with the number of names known.
 
+Most of what more features cost is the wait for memory, so Python's own dict from name to weight is
+measured too: what it takes to look up the names of an event and add up weight times value.
+
 Making the events is not timed. Memory is what the process has grown by since before the learner
 was made, measured while no events are alive; the generator's own arrays were there before.
 """
@@ -99,6 +102,14 @@ class Clock:
                 learner.answer(decision, label)
         self._add(time.process_time() - start, rows)
 
+    def look_up(self, weights: dict[Name, float], rows: hw.Rows) -> None:
+        """Time the margins of the same events with a plain dict."""
+        events = events_of(rows)
+        start = time.process_time()
+        for event in events:
+            sum(weights[name] * value for name, value in event.items())
+        self._add(time.process_time() - start, rows)
+
     def _add(self, seconds: float, rows: hw.Rows) -> None:
         self.seconds += seconds
         self.values += len(rows.data)
@@ -118,6 +129,7 @@ class Stage:
     growing: Clock = field(default_factory=Clock)
     batches: Clock = field(default_factory=Clock)
     dicts: Clock = field(default_factory=Clock)
+    plain: Clock = field(default_factory=Clock)
     memory: float = 0.0
     peak: float = 0.0
 
@@ -154,6 +166,17 @@ def run(sizes: tuple[int, ...], events: int) -> tuple[list[Stage], hw.Learner]:
     return stages, learner
 
 
+def look_up_plainly(stages: list[Stage], events: int) -> None:
+    """Measure Python's dict at the same sizes."""
+    world = World(stages[-1].features)
+    weights: dict[Name, float] = {}
+    for stage in stages:
+        for feature in range(len(weights), stage.features):
+            weights[f"feature-{feature}"] = float(feature)
+        for length in blocks(events, DICTS):
+            stage.plain.look_up(weights, world.known(stage.features, length)[0])
+
+
 HEAD = (
     "features known",
     "new names, ns a value",
@@ -162,6 +185,8 @@ HEAD = (
     "batches, ns a value",
     "× at the first size",
     "names a value",
+    "Python's dict, ns a value",
+    "× at the first size",
     "memory, MB",
     "peak, MB",
     "bytes a feature",
@@ -178,6 +203,8 @@ def row(stage: Stage, first: Stage) -> tuple[str, ...]:
         f"{stage.batches.cost:.0f}",
         f"{stage.batches.cost / first.batches.cost:.1f}",
         f"{stage.batches.names / stage.batches.values:.2f}",
+        f"{stage.plain.cost:.0f}",
+        f"{stage.plain.cost / first.plain.cost:.1f}",
         f"{stage.memory:.0f}",
         f"{stage.peak:.0f}",
         f"{1e6 * stage.memory / stage.features:.0f}",
@@ -193,6 +220,7 @@ def main(events: int, largest: str) -> None:
     core = pin()
     start = time.perf_counter()
     stages, learner = run(tuple(size for size in SIZES if size <= int(largest)), events)
+    look_up_plainly(stages, events=5_000)
     title = f"{learner!r}: {learner.learned:,} events of {FEATURES} features learned"
     draw(console, title, HEAD, [row(stage, stages[0]) for stage in stages])
     used = ", ".join(f"{name} {number}" for name, number in versions("headwater", "numpy").items())

@@ -252,6 +252,7 @@ TITLES = {
     "stream": "PAA at 10 % labels: F-measure of the predictions made along the stream",
     "held_out": "FLLS at 10 % labels: balanced accuracy on the held-out fifth, all features",
 }
+WIDTH = 132  # of the tables, wherever they go: numbers are never cut
 HEAD = (
     *("data", "algorithm", "C", "mean", "std", "label rate"),
     *("reference", "paper", "difference", "standard error", "verdict"),
@@ -347,9 +348,7 @@ def main(data: Path | None, repeats: int, jobs: int) -> None:
     references = read_references()
     folder = check_data(data, references)
     check_reader()
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=140)
+    console = Console(width=max(WIDTH, Console().width))
     report(run(folder, references, repeats, jobs), references, console)
 
 

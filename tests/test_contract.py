@@ -1,12 +1,15 @@
 """Every learner passes every check of the contract: all names of the papers, all public classes."""
 
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 import headwater as hw
 from contract import Check, Make, checks_for, small
+from headwater.errors import ParameterError
 
 STREAMS = {multiclass: small(multiclass) for multiclass in (False, True)}
 
@@ -76,3 +79,57 @@ def test_every_public_learner_is_under_contract() -> None:
     learners = {cls for cls in public if issubclass(cls, hw.Learner) and cls is not hw.Learner}
     assert {type(make()) for make in MAKERS.values()} == learners
     assert set(MAKERS) >= set(hw.names())
+
+
+# Parameters and labels that look alike
+
+
+SPELLINGS: list[tuple[str, Any, list[Any]]] = [
+    ("C", 1.0, [1, np.float64(1), np.float32(1), np.int64(1)]),
+    ("C", 2.0, [2, np.float64(2), np.float32(2), np.int64(2)]),
+    ("seed", 3, [np.int64(3), np.uint8(3)]),
+    ("classes", ("a", "b"), [["a", "b"], (np.str_("a"), np.str_("b"))]),
+    ("classes", (0, 1), [range(2), (np.int64(0), np.int8(1))]),
+]
+ALIKE = [(name, value, other) for name, value, others in SPELLINGS for other in others]
+
+
+@pytest.mark.parametrize(("name", "value", "other"), ALIKE, ids=repr)
+def test_equal_parameters_make_equal_learners(name: str, value: Any, other: Any) -> None:
+    plain, dressed = hw.PAA(**{name: value}), hw.PAA(**{name: other})
+    assert repr(dressed) == repr(plain)
+    assert dressed.to_bytes() == plain.to_bytes()
+    assert eval(repr(dressed), dict(vars(hw))).to_bytes() == dressed.to_bytes()
+
+
+@pytest.mark.parametrize("other", [2, np.float64(2), np.float32(2)], ids=repr)
+def test_equal_slot_values_are_equal(other: Any) -> None:
+    plain, dressed = (hw.Linear(update=hw.update.PA1(C=C)) for C in (2.0, other))
+    assert repr(dressed) == repr(plain)
+    assert dressed.to_bytes() == plain.to_bytes()
+
+
+@pytest.mark.parametrize("odd", [Fraction(1, 2), np.longdouble(0.5)], ids=repr)
+def test_a_parameter_that_is_taken_can_be_saved(odd: Any) -> None:
+    try:
+        model = hw.PAA(C=odd)
+    except ParameterError:
+        return
+    assert model.to_bytes() == hw.PAA(C=0.5).to_bytes()
+
+
+def test_a_list_of_classes_may_change_afterwards() -> None:
+    classes = ["dry", "wet"]
+    model = hw.PAA(classes=classes)
+    before = model.to_bytes()
+    classes.append("snow")
+    assert model.to_bytes() == before
+
+
+@pytest.mark.parametrize("word", ["a\0", "", "ä", "a b", "a" * 300])
+def test_batches_predict_labels_as_they_are_written(word: str) -> None:
+    model = hw.PAA(classes=(word, "b"))
+    assert model.predict_many([[1.0]]).tolist() == [model.predict_one({0: 1.0})] == [word]
+    several = hw.MPAA(classes=(word, "b"))
+    trace = several.simulate([[1.0]], ["b"])
+    assert trace.prediction.tolist() == [word]

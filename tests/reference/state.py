@@ -4,7 +4,7 @@ import json
 import struct
 import zlib
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import msgpack  # type: ignore[import-untyped]
 
@@ -14,6 +14,9 @@ Name = str | int
 Label = str | int | bool
 Slot = tuple[str, dict[str, Any]]
 """The class name and the parameters of what fills a slot."""
+
+Growth = Literal["open", "restart", "closed"]
+"""What a new name does: it is learned, it sets all weights to 0 first, or it is never used."""
 
 KEEPS_VARIANCES = ("AROW", "CW")
 
@@ -25,7 +28,7 @@ class Config:
     update: Slot
     query: Slot
     sparsify: Slot | None = None
-    growth: str = "open"
+    growth: Growth = "open"
     intercept: bool = False
     multiclass: bool = False
     classes: tuple[Label, ...] = ()

@@ -1,0 +1,99 @@
+"""What may depend on what, in Python and in Rust (ARCHITECTURE.md)."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headwater
+
+LAYERS = (
+    "cli > service|experiments > evaluation|adapters > session|datasets"
+    " > streams|labels|learners > limits > types|errors > _core"
+)
+DEPTH = {
+    part: depth for depth, layer in enumerate(LAYERS.split(" > ")) for part in layer.split("|")
+}
+OUTER = {"cli", "service", "experiments", "adapters"}
+"""Where libraries that are optional extras may be imported."""
+EXTRAS = {"matplotlib", "scipy", "sklearn", "river", "pandas", "pyarrow", "polars"}
+
+PACKAGE = Path(headwater.__file__).parent
+PROJECT = Path(__file__).parent.parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    """The part of the package that a module belongs to: `learners`, `cli`, ..."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Every module or name that a file imports, inside functions too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}: import by full name, not relatively"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_there_is_something_to_check() -> None:
+    assert {part_of(path) for path in MODULES} >= {"learners", "streams", "types", "errors", "cli"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_downwards(path: Path) -> None:
+    importer = part_of(path)
+    if importer == "__init__":
+        return
+    for name in imported_names(path):
+        package, _, rest = name.partition(".")
+        imported = rest.split(".")[0]
+        if package == headwater.__name__ and imported != importer:
+            assert DEPTH[importer] < DEPTH[imported], f"{path.name} may not import {name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_optional_libraries_stay_in_the_outer_layers(path: Path) -> None:
+    if part_of(path) not in OUTER:
+        used = {name.partition(".")[0] for name in imported_names(path)}
+        assert not used & EXTRAS, f"{path.name} may not import them"
+
+
+def test_the_architecture_page_draws_the_same_layers() -> None:
+    assert LAYERS in (PROJECT / "ARCHITECTURE.md").read_text()
+
+
+# Rust
+
+
+def test_the_core_knows_nothing_of_python() -> None:
+    manifest = tomllib.loads((PROJECT / "rust/core/Cargo.toml").read_text())
+    tables = [manifest.get(f"{kind}dependencies", {}) for kind in ("", "dev-", "build-")]
+    assert tables[0], "the manifest lists what the core depends on"
+    lock = tomllib.loads((PROJECT / "Cargo.lock").read_text())
+    needs = {p["name"]: [d.split()[0] for d in p.get("dependencies", [])] for p in lock["package"]}
+    reached, waiting = set[str](), [name for table in tables for name in table]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += needs[name]
+    assert not {name for name in reached if name.startswith(("pyo3", "numpy", "python"))}
+
+
+def test_the_core_forbids_unsafe_code() -> None:
+    assert "#![forbid(unsafe_code)]" in (PROJECT / "rust/core/src/lib.rs").read_text()
+
+
+def test_the_core_has_no_clock_no_global_randomness_and_opens_no_files() -> None:
+    outside = re.compile(
+        r"std::(time|fs|net|env|process|thread)\b|SystemTime|Instant|thread_rng|getrandom"
+    )
+    for path in sorted((PROJECT / "rust/core/src").rglob("*.rs")):
+        found = outside.search(path.read_text())
+        assert path.name == "readers.rs" or not found, f"{path.name}: {found}"

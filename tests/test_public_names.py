@@ -1,0 +1,73 @@
+"""The public names are those that are meant to be, and every algorithm of the papers has one."""
+
+import types
+
+import pytest
+
+import headwater as hw
+
+REQUIRED = [
+    *("FLLS", "FLLS-I", "FLLS-II", "RFLLS", "RFLLS-I", "RFLLS-II", "PEA", "RPEA"),
+    *("FLLS-I_SN", "FLLS-I_SI", "FLLS-I_f"),
+    *("OLSF", "OLSF-I", "OLSF-II", "OLSF-I-all", "OLSF-I-rand", "OLSF-I-per", "OFS"),
+    *("PE", "PA", "PA-I", "PA-II", "PAA", "PAA-I", "PAA-II", "SEL-ada"),
+    *("RPE", "RPA", "RPA-I", "RPA-II"),
+    *("CSPAA", "CSPAA(a)", "CSRND", "PAUM", "CPA", "CW-diag", "LEPE"),
+    *("MPE", "MPA", "MPA-I", "MPA-II", "MPEA", "MPAA", "MPAA-I", "MPAA-II"),
+    *("MRPE", "MRPA", "MRPA-I", "MRPA-II"),
+]
+
+VERBS = [
+    *("predict_one", "predict_proba_one", "margin_one", "query_one", "decide_one"),
+    *("learn_one", "answer", "predict_many", "predict_proba_many", "margin_many"),
+    *("learn_many", "simulate", "weights", "explain_one", "features", "labels"),
+    *("seen", "asked", "learned", "parameters", "save", "to_bytes"),
+]
+
+INTERNAL = {"_core", "learners", "limits", "types"}
+"""Parts of the package that a user reaches through the public names only."""
+
+
+def test_all_lists_what_is_public() -> None:
+    public = {name for name in vars(hw) if not name.startswith("_")} - INTERNAL
+    assert set(hw.__all__) - {"__version__"} == public
+    assert len(hw.__all__) == len(set(hw.__all__))
+
+
+def test_public_names_say_where_they_come_from() -> None:
+    for name in hw.__all__:
+        value = getattr(hw, name)
+        if isinstance(value, types.ModuleType):
+            assert value.__name__.startswith("headwater.")
+        elif name != "__version__":
+            assert value.__module__.startswith("headwater"), name
+
+
+def test_every_algorithm_of_the_papers_has_its_name() -> None:
+    assert [name for name in REQUIRED if name not in hw.names()] == []
+    assert len(hw.names()) == len(set(hw.names()))
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_name_makes_a_learner_with_all_verbs(name: str) -> None:
+    model = hw.named(name, seed=1)
+    assert isinstance(model, hw.Learner)
+    assert [verb for verb in VERBS if not hasattr(model, verb)] == []
+    assert model.parameters()["seed"] == 1
+
+
+@pytest.mark.parametrize("kind", [hw.update, hw.query, hw.sparsify], ids=lambda m: m.__name__)
+def test_a_word_stands_for_the_defaults_of_a_slot_value(kind: types.ModuleType) -> None:
+    slot = kind.__name__.rpartition(".")[2]
+    base = getattr(kind, slot.capitalize())
+    words = {value.word: value for value in base.__subclasses__()}
+    assert len(words) == len(base.__subclasses__()) > 0
+    for word, value in words.items():
+        by_word = hw.Linear(**{slot: word})
+        by_value = hw.Linear(**{slot: value()})
+        assert getattr(by_value, slot) == value()
+        for model in (by_word, by_value):
+            for label in (True, False, True):
+                model.learn_one({"rain": 1.0, "wind": -0.5}, label)
+        assert by_word.weights() == by_value.weights()
+        assert value.__name__ in vars(kind)
