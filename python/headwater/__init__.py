@@ -2,7 +2,7 @@
 
 from headwater import errors, streams
 from headwater._core import Decision, __version__
-from headwater.learners import query, sparsify, update
+from headwater.learners import normalize, query, sparsify, update
 from headwater.learners.base import Learner, from_bytes, load
 from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
@@ -30,6 +30,7 @@ __all__ = [
     "load",
     "named",
     "names",
+    "normalize",
     "query",
     "sparsify",
     "streams",

@@ -38,6 +38,7 @@ class Decision:
         asked: bool,
         answered: bool,
         features: Event,
+        seen_as: Sequence[float] | None,
     ) -> Decision: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
@@ -46,14 +47,13 @@ class Learner:
     def _build(
         self,
         *,
-        update: tuple[str, dict[str, Any]],
+        model: dict[str, Any],
         query: tuple[str, dict[str, Any]],
-        sparsify: tuple[str, dict[str, Any]],
-        growth: str,
+        view: bool,
+        closed: bool,
         intercept: bool,
-        multiclass: bool,
+        labels: str,
         classes: Sequence[Label] | None,
-        legacy: bool,
         seed: int,
         state: bytes | None = None,
     ) -> None: ...

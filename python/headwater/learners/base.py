@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from headwater import _core
 from headwater.errors import ModelFileError
 from headwater.learners import batches
+from headwater.learners.normalize import Normalize
 from headwater.learners.query import Query
 from headwater.learners.saving import read_header, write_file, write_header
 from headwater.learners.slots import Slot, shown
@@ -26,16 +27,36 @@ from headwater.types import Event, Explanation, Feature, Label, Name, Trace
 
 
 @dataclasses.dataclass(frozen=True)
-class Slots:
-    """What a learner is made of, in the core's terms."""
+class Parts:
+    """What a learner is made of, for the core: a model in the shell that all share."""
 
-    update: Update
+    model: dict[str, Any]
     query: Query
-    sparsify: Sparsify | None = None
-    growth: str = "open"
+    normalize: Normalize | None = None
+    closed: bool = False
     intercept: bool = False
-    multiclass: bool = False
-    legacy: bool = False
+    labels: Literal["binary", "multiclass", "number"] = "binary"
+
+
+def linear_model(
+    update: Update,
+    sparsify: Sparsify | None = None,
+    *,
+    task: Literal["binary", "multiclass", "number"] = "binary",
+    restarts: bool = False,
+    legacy: bool = False,
+    epsilon: float = 0.0,
+) -> dict[str, Any]:
+    """The linear model, for the core."""
+    return {
+        "kind": "linear",
+        "update": for_core(update),
+        "sparsify": for_core(sparsify),
+        "task": task,
+        "restarts": restarts,
+        "legacy": legacy,
+        "epsilon": epsilon,
+    }
 
 
 class Learner(_core.Learner):
@@ -58,20 +79,19 @@ class Learner(_core.Learner):
             object.__setattr__(self, "classes", tuple(self.classes))  # whatever becomes of the list
         self._assemble(None)
 
-    def _slots(self) -> Slots:
+    def _parts(self) -> Parts:
         raise NotImplementedError
 
     def _assemble(self, state: bytes | None) -> None:
-        slots = self._slots()
+        parts = self._parts()
         self._build(
-            update=_for_core(slots.update),
-            query=_for_core(slots.query),
-            sparsify=_for_core(slots.sparsify),
-            growth=slots.growth,
-            intercept=slots.intercept,
-            multiclass=slots.multiclass,
+            model=parts.model,
+            query=for_core(parts.query),
+            view=parts.normalize is not None,
+            closed=parts.closed,
+            intercept=parts.intercept,
+            labels=parts.labels,
             classes=self.classes,
-            legacy=slots.legacy,
             seed=self.seed,
             state=state,
         )
@@ -111,7 +131,7 @@ class Learner(_core.Learner):
         """
         prediction, margin, contributions, probability = self._explain(x)
         contributions.sort(key=lambda item: -abs(item[1]))
-        rule = repr(self._slots().query)
+        rule = repr(self._parts().query)
         reason = (
             f"{rule}: |margin| is {abs(margin):.3g}, so it would ask with probability"
             f" {probability:.3g}."
@@ -295,7 +315,7 @@ def from_bytes(data: bytes) -> Learner:
     return learner
 
 
-def _for_core(slot: Slot | None) -> tuple[str, dict[str, Any]]:
+def for_core(slot: Slot | None) -> tuple[str, dict[str, Any]]:
     """A slot value as its word and its parameters, derived ones worked out."""
     if slot is None:
         return "none", {}

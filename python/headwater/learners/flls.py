@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.learners.base import Learner, Slots
+from headwater.learners.base import Learner, Parts, linear_model
 from headwater.learners.query import Margin
 from headwater.learners.sparsify import KeepLargest
 from headwater.learners.update import passive_aggressive
@@ -54,9 +54,7 @@ class FLLS(Learner):
     classes: Sequence[Label] | None = None
     seed: int = 0
 
-    def _slots(self) -> Slots:
-        return Slots(
-            update=passive_aggressive("FLLS", self.update, self.C),
-            query=Margin(self.query_width),
-            sparsify=KeepLargest(self.kept_share, self.l1_radius),
-        )
+    def _parts(self) -> Parts:
+        update = passive_aggressive("FLLS", self.update, self.C)
+        kept = KeepLargest(self.kept_share, self.l1_radius)
+        return Parts(linear_model(update, kept), Margin(self.query_width))

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.learners.base import Learner, Slots
+from headwater.learners.base import Learner, Parts, linear_model
+from headwater.learners.normalize import Normalize
 from headwater.learners.query import Query
 from headwater.learners.sparsify import Sparsify
 from headwater.learners.update import Update
@@ -27,6 +28,8 @@ class Linear(Learner):
         Whether a label is worth asking for: a word or a value of `headwater.query`.
     sparsify
         Which weights are let go: a word or a value of `headwater.sparsify`; None: none.
+    normalize
+        On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is.
     growth
         What a learned event does that brings a new name: `"open"` learns it, `"restart"` sets all
         weights to 0 first, `"closed"` never uses names that were not in the first one.
@@ -53,19 +56,26 @@ class Linear(Learner):
     update: str | Update = "arow"
     query: str | Query = "budget"
     sparsify: str | Sparsify | None = None
+    normalize: str | Normalize | None = None
     growth: Literal["open", "restart", "closed"] = "open"
     intercept: bool = True
     multiclass: bool = False
     classes: Sequence[Label] | None = None
     seed: int = 0
 
-    def _slots(self) -> Slots:
+    def _parts(self) -> Parts:
         owner = type(self).__name__
-        return Slots(
-            update=Update.of(owner, self.update),
+        task: Literal["binary", "multiclass"] = "multiclass" if self.multiclass else "binary"
+        return Parts(
+            model=linear_model(
+                Update.of(owner, self.update),
+                None if self.sparsify is None else Sparsify.of(owner, self.sparsify),
+                task=task,
+                restarts=self.growth == "restart",
+            ),
             query=Query.of(owner, self.query),
-            sparsify=None if self.sparsify is None else Sparsify.of(owner, self.sparsify),
-            growth=self.growth,
+            normalize=None if self.normalize is None else Normalize.of(owner, self.normalize),
+            closed=self.growth == "closed",
             intercept=self.intercept,
-            multiclass=self.multiclass,
+            labels=task,
         )

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.errors import ParameterError
-from headwater.learners.base import Learner, Slots
+from headwater.learners.base import Learner, Parts, linear_model
 from headwater.learners.query import All
 from headwater.learners.sparsify import KeepLargest, RandomShare, Sparsify
-from headwater.learners.update import Perceptron, passive_aggressive
+from headwater.learners.update import Perceptron, Update, passive_aggressive
 from headwater.types import Label
 
 RADIUS = 30.0
@@ -64,14 +64,12 @@ class OLSF(Learner):
     classes: Sequence[Label] | None = None
     seed: int = 0
 
-    def _slots(self) -> Slots:
-        perceptron = self.update == "perceptron"
-        return Slots(
-            update=Perceptron() if perceptron else passive_aggressive("OLSF", self.update, self.C),
-            query=All(),
-            sparsify=self._sparsify(),
-            legacy=self.legacy,
-        )
+    def _parts(self) -> Parts:
+        if self.update == "perceptron":
+            update: Update = Perceptron()
+        else:
+            update = passive_aggressive("OLSF", self.update, self.C)
+        return Parts(linear_model(update, self._sparsify(), legacy=self.legacy), All())
 
     def _sparsify(self) -> Sparsify | None:
         if self.legacy and self.l1_radius != RADIUS:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.learners.base import Learner, Slots
+from headwater.learners.base import Learner, Parts, linear_model
 from headwater.learners.query import Margin, MarginPlusOne
 from headwater.learners.update import PA1, PositiveMargin, passive_aggressive
 from headwater.types import Label
@@ -51,12 +51,11 @@ class PAA(Learner):
     classes: Sequence[Label] | None = None
     seed: int = 0
 
-    def _slots(self) -> Slots:
+    def _parts(self) -> Parts:
+        update = passive_aggressive("PAA", self.update, self.C)
         width = self.query_width
-        return Slots(
-            update=passive_aggressive("PAA", self.update, self.C),
-            query=MarginPlusOne(width) if self.plus_one else Margin(width),
-        )
+        query = MarginPlusOne(width) if self.plus_one else Margin(width)
+        return Parts(linear_model(update), query)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -92,12 +91,10 @@ class MPAA(Learner):
     classes: Sequence[Label] | None = None
     seed: int = 0
 
-    def _slots(self) -> Slots:
-        return Slots(
-            update=passive_aggressive("MPAA", self.update, self.C),
-            query=Margin(self.query_width),
-            multiclass=True,
-        )
+    def _parts(self) -> Parts:
+        update = passive_aggressive("MPAA", self.update, self.C)
+        model = linear_model(update, task="multiclass")
+        return Parts(model, Margin(self.query_width), labels="multiclass")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -133,8 +130,5 @@ class CSPAA(Learner):
     classes: Sequence[Label] | None = None
     seed: int = 0
 
-    def _slots(self) -> Slots:
-        return Slots(
-            update=PA1(self.C, self.positive_margin),
-            query=Margin(self.query_width),
-        )
+    def _parts(self) -> Parts:
+        return Parts(linear_model(PA1(self.C, self.positive_margin)), Margin(self.query_width))

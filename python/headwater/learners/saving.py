@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from headwater.learners.normalize import Normalize
 from headwater.learners.query import Query
 from headwater.learners.slots import Slot
 from headwater.learners.sparsify import Sparsify
@@ -70,6 +71,6 @@ def _from_plain(value: Any) -> Any:
 
 def _slot_class(name: str) -> type[Slot]:
     kinds: list[type[Slot]] = [Balanced]
-    for base in (Update, Query, Sparsify):
+    for base in (Update, Query, Sparsify, Normalize):
         kinds += base.__subclasses__()
     return {f"{kind.kind}.{kind.__name__}": kind for kind in kinds}[name]

@@ -1,6 +1,6 @@
 //! Whole arrays of events: exactly the event loop, only faster.
 
-use crate::learner::{Decision, INTERCEPT, Learner, own_intercept};
+use crate::learner::{Decision, Entrant, INTERCEPT, Learner, own_intercept};
 use crate::vocabulary::{Name, Names, Slot, UNKNOWN};
 use crate::weights::Feature;
 use crate::{Error, Label};
@@ -151,12 +151,13 @@ fn check_values(
 /// In the table of a batch's columns: not looked up yet.
 const UNSEEN: Slot = UNKNOWN - 1;
 
-/// Reads one row after the other; remembers the slots of the columns.
+/// Reads one row after the other; remembers where the columns' names are.
 struct Reader<'a> {
     batch: &'a Batch<'a>,
     slots: Vec<Slot>,
-    features: Vec<Feature>,
-    present: Vec<usize>, // columns of the features
+    seats: Vec<Slot>,
+    event: Entrant,
+    present: Vec<usize>, // columns of the event's features
 }
 
 /// The names of the row that was read last.
@@ -179,12 +180,18 @@ impl<'a> Reader<'a> {
         {
             return Err(Error::Event(format!("names: {}", own_intercept())));
         }
-        let slots = vec![UNSEEN; batch.width];
-        Ok(Self { batch, slots, features: Vec::new(), present: Vec::new() })
+        Ok(Self {
+            batch,
+            slots: vec![UNSEEN; batch.width],
+            seats: vec![UNSEEN; if learner.view.is_some() { batch.width } else { 0 }],
+            event: Entrant::default(),
+            present: Vec::new(),
+        })
     }
 
     fn read(&mut self, learner: &Learner, row: usize) {
-        self.features.clear();
+        self.event.features.clear();
+        self.event.seats.clear();
         self.present.clear();
         match self.batch.rows {
             Rows::Csr { indptr, indices, values } => {
@@ -200,7 +207,6 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        learner.add_intercept(&mut self.features);
     }
 
     fn push(&mut self, learner: &Learner, column: usize, value: f64) {
@@ -212,18 +218,53 @@ impl<'a> Reader<'a> {
             slot = learner.slot(self.batch.columns.name(column));
             self.slots[column] = slot;
         }
-        self.features.push(Feature { slot, value });
+        if let Some(view) = &learner.view {
+            let mut seat = self.seats[column];
+            if seat == UNSEEN {
+                seat = view.seat(self.batch.columns.name(column));
+                self.seats[column] = seat;
+            }
+            self.event.seats.push(seat);
+        }
+        self.event.features.push(Feature { slot, value });
         self.present.push(column);
+    }
+
+    fn decide(&mut self, learner: &mut Learner) -> Result<Decision, Error> {
+        let names = Present { columns: &self.present, names: self.batch.columns };
+        let decision = learner.decide(&mut self.event, &names)?;
+        self.remember_seats();
+        Ok(decision)
+    }
+
+    /// Learn the row that was just decided on.
+    fn study(&mut self, learner: &mut Learner, label: &Label) -> Result<(), Error> {
+        let names = Present { columns: &self.present, names: self.batch.columns };
+        if learner.study(&mut self.event.features, &names, label)? {
+            self.remember_slots();
+        }
+        Ok(())
     }
 
     fn learn(&mut self, learner: &mut Learner, label: &Label) -> Result<(), Error> {
         let names = Present { columns: &self.present, names: self.batch.columns };
-        if learner.learn(&mut self.features, &names, label)? {
-            for (&column, feature) in self.present.iter().zip(&self.features) {
-                self.slots[column] = feature.slot;
-            }
+        if learner.learn(&mut self.event, &names, label)? {
+            self.remember_slots();
         }
+        self.remember_seats();
         Ok(())
+    }
+
+    fn remember_slots(&mut self) {
+        for (&column, feature) in self.present.iter().zip(&self.event.features) {
+            self.slots[column] = feature.slot;
+        }
+    }
+
+    fn remember_seats(&mut self) {
+        for (&column, &seat) in self.present.iter().zip(&self.event.seats) {
+            self.seats[column] = seat;
+        }
     }
 }
 
@@ -243,13 +284,12 @@ impl Learner {
         labels: impl IntoIterator<Item = Option<&'a Label>>,
     ) -> Result<(), Error> {
         let mut known = self.labels().clone();
-        if known.is_multiclass() {
-            return Ok(()); // any label is a class
-        }
         for (row, label) in labels.into_iter().enumerate() {
             if let Some(label) = label {
                 let reading = known.read(label).map_err(|error| at_row(row, error))?;
-                known.learn(&reading, label);
+                if known.is_binary() {
+                    known.learn(&reading, label); // its form binds those that follow
+                }
             }
         }
         Ok(())
@@ -272,10 +312,10 @@ impl Learner {
                 return Err(Error::Interrupted);
             }
             reader.read(self, row);
-            let decision = self.decide(&reader.features).map_err(|error| at_row(row, error))?;
+            let decision = reader.decide(self).map_err(|error| at_row(row, error))?;
             decisions.push(decision);
             if let (true, Some(label)) = (decision.asked, label) {
-                reader.learn(self, label).map_err(|error| at_row(row, error))?;
+                reader.study(self, label).map_err(|error| at_row(row, error))?;
             }
         }
         Ok(())
@@ -313,7 +353,9 @@ impl Learner {
                 return Err(Error::Interrupted);
             }
             reader.read(self, row);
-            visit(self, &reader.features).map_err(|error| at_row(row, error))?;
+            self.look(&mut reader.event)
+                .and_then(|()| visit(self, &reader.event.features))
+                .map_err(|error| at_row(row, error))?;
         }
         Ok(())
     }

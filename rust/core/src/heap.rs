@@ -33,11 +33,32 @@ impl Heap {
         self.positions.fill(UNKNOWN);
     }
 
-    /// Set the key of a slot; 0 takes it out.
-    pub fn set(&mut self, slot: Slot, key: f64) {
+    /// Put a new slot in place of the smallest, unless it is the smallest itself; returns the one
+    /// that is out.
+    pub fn exchange(&mut self, slot: Slot, key: f64) -> Slot {
+        let entry = Entry { key, slot };
+        match self.entries.first() {
+            Some(smallest) if !entry.goes_before(*smallest) => {
+                let out = smallest.slot;
+                self.positions[out as usize] = UNKNOWN;
+                self.make_room(slot);
+                self.entries[0] = entry;
+                self.sift_down(0);
+                out
+            }
+            _ => slot,
+        }
+    }
+
+    fn make_room(&mut self, slot: Slot) {
         if self.positions.len() <= slot as usize {
             self.positions.resize(slot as usize + 1, UNKNOWN);
         }
+    }
+
+    /// Set the key of a slot; 0 takes it out.
+    pub fn set(&mut self, slot: Slot, key: f64) {
+        self.make_room(slot);
         let position = self.positions[slot as usize];
         if position == UNKNOWN {
             if key > 0.0 {
@@ -55,6 +76,7 @@ impl Heap {
     }
 
     /// Take out the smallest.
+    #[cfg(test)]
     pub fn pop(&mut self) -> Option<Slot> {
         let slot = self.entries.first()?.slot;
         self.take_out(0);
@@ -130,6 +152,18 @@ mod tests {
         }
         heap.set(3, 0.25);
         assert_eq!(drain(&mut heap), [3, 2, 1, 0]);
+    }
+
+    #[test]
+    fn an_exchange_puts_out_the_smallest() {
+        let mut heap = Heap::default();
+        heap.set(0, 1.0);
+        heap.set(1, 2.0);
+        assert_eq!(heap.exchange(2, 0.5), 2);
+        assert_eq!(heap.exchange(3, 1.0), 3); // a tie: the older stays
+        assert_eq!(heap.exchange(4, 1.5), 0);
+        assert_eq!(drain(&mut heap), [4, 1]);
+        assert_eq!(heap.exchange(5, 1.0), 5); // there is no place at all
     }
 
     #[test]

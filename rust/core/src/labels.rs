@@ -3,12 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::model::Target;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Label {
     Bool(bool),
     Int(i64),
+    /// A number that is no integer: a target of regression.
+    Real(f64),
     Text(String),
 }
 
@@ -18,7 +21,7 @@ impl PartialEq for Label {
         let number = |label: &Self| match label {
             Self::Bool(truth) => Some(i64::from(*truth)),
             Self::Int(number) => Some(*number),
-            Self::Text(_) => None,
+            Self::Real(_) | Self::Text(_) => None,
         };
         match (self, other) {
             (Self::Text(a), Self::Text(b)) => a == b,
@@ -33,6 +36,7 @@ impl std::fmt::Display for Label {
             Self::Bool(true) => f.write_str("True"),
             Self::Bool(false) => f.write_str("False"),
             Self::Int(number) => write!(f, "{number}"),
+            Self::Real(number) => write!(f, "{number}"),
             Self::Text(text) => write!(f, "{text:?}"),
         }
     }
@@ -52,6 +56,8 @@ pub enum Form {
     Given,
     /// Several classes.
     Open,
+    /// No classes: a number.
+    Number,
 }
 
 #[derive(Clone, Debug)]
@@ -62,11 +68,16 @@ pub struct Labels {
 }
 
 /// A label read by [`Labels::read`]: nothing is known of it until [`Labels::learn`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// 0 or 1 (binary), or the index of the class; the number of classes if it is new.
-    pub class: usize,
+    pub target: Target,
     form: Form,
+}
+
+impl Reading {
+    fn number(value: f64) -> Self {
+        Self { target: Target::Value(value), form: Form::Number }
+    }
 }
 
 impl Labels {
@@ -82,8 +93,21 @@ impl Labels {
         Self { form: Form::Open, classes }
     }
 
+    /// Targets of regression.
+    pub fn numbers() -> Self {
+        Self { form: Form::Number, classes: Vec::new() }
+    }
+
     pub fn is_multiclass(&self) -> bool {
         self.form == Form::Open
+    }
+
+    pub fn is_number(&self) -> bool {
+        self.form == Form::Number
+    }
+
+    pub fn is_binary(&self) -> bool {
+        !matches!(self.form, Form::Open | Form::Number)
     }
 
     /// Weight vectors needed: one for two classes, else one a class.
@@ -94,11 +118,23 @@ impl Labels {
     pub fn read(&self, label: &Label) -> Result<Reading, Error> {
         match self.form {
             Form::Open => {
+                if let Label::Real(number) = label {
+                    return Err(Error::Label(format!(
+                        "label: expected a str, an int or a bool, got {number}."
+                    )));
+                }
                 let known = self.classes.iter().position(|class| class == label);
-                Ok(Reading { class: known.unwrap_or(self.classes.len()), form: Form::Open })
+                let class = known.unwrap_or(self.classes.len());
+                Ok(Reading { target: Target::Class(class), form: Form::Open })
             }
+            Form::Number => match label {
+                Label::Real(number) if number.is_finite() => Ok(Reading::number(*number)),
+                Label::Int(number) => Ok(Reading::number(*number as f64)),
+                Label::Bool(truth) => Ok(Reading::number(f64::from(u8::from(*truth)))),
+                _ => Err(Error::Label(format!("label: expected a finite number, got {label}."))),
+            },
             Form::Given => match self.classes.iter().position(|class| class == label) {
-                Some(class) => Ok(Reading { class, form: Form::Given }),
+                Some(class) => Ok(Reading { target: Target::Class(class), form: Form::Given }),
                 None => Err(Error::Label(format!(
                     "label: expected {} or {}, got {label}.",
                     self.classes[0], self.classes[1]
@@ -108,15 +144,12 @@ impl Labels {
         }
     }
 
-    /// Take over the form of a label being learned, or the label itself if it is a new class.
-    /// True if it is a new class.
-    pub fn learn(&mut self, reading: &Reading, label: &Label) -> bool {
+    /// Take over the form of a label being learned, and the label itself if it is a new class.
+    pub fn learn(&mut self, reading: &Reading, label: &Label) {
         self.form = reading.form;
-        let new = self.is_multiclass() && reading.class == self.classes.len();
-        if new {
+        if self.is_multiclass() && reading.target == Target::Class(self.classes.len()) {
             self.classes.push(label.clone());
         }
-        new
     }
 
     /// The labels in the order of their indices: (negative, positive), or the known classes.
@@ -125,7 +158,7 @@ impl Labels {
             Form::Unknown | Form::Bool => vec![Label::Bool(false), Label::Bool(true)],
             Form::One | Form::ZeroOne => vec![Label::Int(0), Label::Int(1)],
             Form::Sign => vec![Label::Int(-1), Label::Int(1)],
-            Form::Given | Form::Open => self.classes.clone(),
+            Form::Given | Form::Open | Form::Number => self.classes.clone(),
         }
     }
 }
@@ -157,7 +190,7 @@ fn read_binary(form: Form, label: &Label) -> Result<Reading, Error> {
         }
     };
     let positive = matches!(label, Label::Bool(true) | Label::Int(1));
-    Ok(Reading { class: usize::from(positive), form: settled })
+    Ok(Reading { target: Target::Class(usize::from(positive)), form: settled })
 }
 
 #[cfg(test)]
@@ -194,8 +227,8 @@ mod tests {
     #[test]
     fn true_is_one() {
         let labels = Labels::open(vec![Label::Int(1), Label::Text("1".into())]);
-        assert_eq!(labels.read(&Label::Bool(true)).unwrap().class, 0);
-        assert_eq!(labels.read(&Label::Text("1".into())).unwrap().class, 1);
-        assert_eq!(labels.read(&Label::Int(2)).unwrap().class, 2);
+        assert_eq!(labels.read(&Label::Bool(true)).unwrap().target, Target::Class(0));
+        assert_eq!(labels.read(&Label::Text("1".into())).unwrap().target, Target::Class(1));
+        assert_eq!(labels.read(&Label::Int(2)).unwrap().target, Target::Class(2));
     }
 }

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::labels::{Form, Label};
 use crate::learner::{Config, INTERCEPT, Learner, Register};
+use crate::model::ModelState;
 use crate::query::QueryState;
 use crate::random::Generator;
 use crate::vocabulary::{Name, UNKNOWN};
-use crate::weights::Sum;
+use crate::view::{View, ViewState};
 use crate::{Error, Labels};
 
 const MAGIC: &[u8; 8] = b"HEADWATR";
@@ -24,11 +25,6 @@ struct State<'a> {
     first: Vec<u64>,
     last: Vec<u64>,
     times: Vec<u64>,
-    weights: Vec<Vec<f64>>,
-    scales: Vec<f64>,
-    variances: Vec<Vec<f64>>,
-    norms: Vec<(f64, f64)>,
-    steps: Vec<u64>,
     label_form: Form,
     classes: Vec<Label>,
     positives: u64,
@@ -39,6 +35,9 @@ struct State<'a> {
     query: QueryState,
     coins: [u64; 4],
     draws: [u64; 4],
+    #[serde(borrow)]
+    view: Option<ViewState<'a>>,
+    model: ModelState,
 }
 
 /// The bytes of a model file.
@@ -101,22 +100,11 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
 
 impl Learner {
     fn state(&self) -> State<'_> {
-        let vectors = 0..self.weights.vectors.len();
-        let parts = &self.weights.vectors;
         State {
             names: self.vocabulary.names().collect(),
             first: self.register.iter().map(|entry| entry.first).collect(),
             last: self.register.iter().map(|entry| entry.last).collect(),
             times: self.register.iter().map(|entry| entry.times).collect(),
-            weights: vectors.clone().map(|vector| self.weights.column(vector)).collect(),
-            scales: parts.iter().map(|part| part.scale).collect(),
-            variances: if self.weights.varies() {
-                vectors.map(|vector| self.weights.variance_column(vector)).collect()
-            } else {
-                Vec::new()
-            },
-            norms: parts.iter().map(|part| (part.norm.sum, part.norm.compensation)).collect(),
-            steps: parts.iter().map(|part| part.steps).collect(),
             label_form: self.labels.form,
             classes: if self.labels.is_multiclass() {
                 self.labels.classes.clone()
@@ -131,6 +119,8 @@ impl Learner {
             query: self.query_state,
             coins: self.coins.words,
             draws: self.draws.words,
+            view: self.view.as_ref().map(View::state),
+            model: self.model.state(),
         }
     }
 
@@ -147,7 +137,7 @@ impl Learner {
     }
 
     fn adopt(&mut self, state: &State<'_>) -> Result<(), &'static str> {
-        state.check(&self.labels, self.weights.varies())?;
+        state.check(&self.labels)?;
         for &name in &state.names {
             if self.vocabulary.slot(name) != UNKNOWN {
                 return Err("a name stands there twice");
@@ -164,19 +154,11 @@ impl Learner {
         if self.labels.is_multiclass() {
             self.labels.classes.clone_from(&state.classes);
         }
-        while self.weights.vectors.len() < state.weights.len() {
-            self.weights.add_vector();
+        if self.view.is_some() != state.view.is_some() {
+            return Err("it has a view and should have none, or the other way round");
         }
-        self.weights.set_rows(state.names.len());
-        for (vector, values) in state.weights.iter().enumerate() {
-            let part = &mut self.weights.vectors[vector];
-            part.scale = state.scales[vector];
-            let (sum, compensation) = state.norms[vector];
-            part.norm = Sum { sum, compensation };
-            part.steps = state.steps[vector];
-            let variances = state.variances.get(vector).map(Vec::as_slice);
-            self.weights.restore_column(vector, values, variances);
-        }
+        self.view = state.view.as_ref().map(View::restored).transpose()?;
+        self.model.adopt(&state.model, state.names.len(), self.labels.vectors())?;
         self.query_state = state.query;
         self.coins = Generator { words: state.coins };
         self.draws = Generator { words: state.draws };
@@ -190,7 +172,7 @@ impl Learner {
 }
 
 impl State<'_> {
-    fn check(&self, labels: &Labels, varies: bool) -> Result<(), &'static str> {
+    fn check(&self, labels: &Labels) -> Result<(), &'static str> {
         let d = self.names.len();
         if d >= UNKNOWN as usize - 1 {
             return Err("it has too many names");
@@ -198,48 +180,27 @@ impl State<'_> {
         if [&self.first, &self.last, &self.times].iter().any(|column| column.len() != d) {
             return Err("its register is not as long as its names");
         }
-        let multiclass = labels.is_multiclass();
-        if multiclass != (self.label_form == Form::Open)
-            || (labels.form == Form::Given) != (self.label_form == Form::Given)
-        {
+        let fixed = [Form::Given, Form::Open, Form::Number];
+        let same = fixed.iter().all(|form| (labels.form == *form) == (self.label_form == *form));
+        if !same {
             return Err("its labels are of another form");
         }
-        if multiclass && !self.classes.starts_with(&labels.classes) {
+        if labels.is_multiclass() && !self.classes.starts_with(&labels.classes) {
             return Err("its classes are others");
         }
         let distinct = |(i, class): (usize, &Label)| !self.classes[..i].contains(class);
         if !self.classes.iter().enumerate().all(distinct) {
             return Err("a class stands there twice");
         }
-        let vectors = if multiclass { self.classes.len() } else { 1 };
-        let counts = [self.weights.len(), self.scales.len(), self.norms.len(), self.steps.len()];
-        if counts != [vectors; 4] || self.variances.len() != if varies { vectors } else { 0 } {
-            return Err("it has another number of weight vectors");
-        }
-        let columns = || self.weights.iter().chain(&self.variances);
-        if columns().any(|column| column.len() != d) {
-            return Err("a weight vector is not as long as its names");
-        }
-        let mut numbers = columns()
-            .flatten()
-            .chain(&self.scales)
-            .copied()
-            .chain(self.norms.iter().flat_map(|&(sum, compensation)| [sum, compensation]));
-        let query =
-            [self.query.mean_margin, self.query.tilt, self.query.largest_norm, self.query.phase];
-        if !numbers.all(f64::is_finite) || !query.into_iter().all(f64::is_finite) {
+        let query = self.query;
+        let numbers = [query.mean_margin, query.tilt, query.largest_norm, query.phase];
+        if !numbers.into_iter().all(f64::is_finite) {
             return Err("a number is not finite");
-        }
-        if self.scales.iter().any(|&scale| scale <= 0.0 || scale > 1.0) {
-            return Err("a scale is not in (0, 1]");
-        }
-        if self.variances.iter().flatten().any(|&sigma| !(0.0..=1.0).contains(&sigma)) {
-            return Err("a variance is not in [0, 1]");
         }
         let most = u64::MAX / 2; // counters can go on without overflow
         let counters = [self.positives, self.negatives, self.seen, self.asked, self.learned];
-        let mut counts = counters.into_iter().chain(self.times.iter().chain(&self.steps).copied());
-        if counts.any(|count| count > most) || self.query.mistakes > most {
+        let mut counts = counters.into_iter().chain(self.times.iter().copied());
+        if counts.any(|count| count > most) || query.mistakes > most {
             return Err("a counter is too large");
         }
         if self.coins == [0; 4] || self.draws == [0; 4] {

@@ -8,7 +8,7 @@ use crate::heap::Heap;
 use crate::random::Generator;
 use crate::sparsify::{Norm, Sparsifier};
 use crate::update::{Narrowing, Step};
-use crate::vocabulary::{Slot, UNKNOWN};
+use crate::vocabulary::Slot;
 
 /// One feature of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,13 +54,22 @@ pub struct Vector {
     /// Steps since the norm was summed afresh.
     pub steps: u64,
     heap: Heap,
+    /// Slots that a step made non-zero; they enter the heap when weights are let go.
+    fresh: Vec<Slot>,
     /// No |v| is larger; may overstate.
     bound: f64,
 }
 
 impl Default for Vector {
     fn default() -> Self {
-        Self { scale: 1.0, norm: Sum::default(), steps: 0, heap: Heap::default(), bound: 0.0 }
+        Self {
+            scale: 1.0,
+            norm: Sum::default(),
+            steps: 0,
+            heap: Heap::default(),
+            fresh: Vec::new(),
+            bound: 0.0,
+        }
     }
 }
 
@@ -114,6 +123,11 @@ impl Weights {
         self.vectors.push(Vector::default());
     }
 
+    /// Whether there is a row for the slot; a new or unknown name has none.
+    pub fn knows(&self, slot: Slot) -> bool {
+        (slot as usize) < self.rows
+    }
+
     fn index(&self, slot: Slot, vector: usize) -> usize {
         slot as usize * self.width + vector
     }
@@ -152,7 +166,7 @@ impl Weights {
     pub fn dot(&self, vector: usize, features: &[Feature]) -> f64 {
         let mut sum = 0.0;
         for feature in features {
-            if feature.slot != UNKNOWN {
+            if self.knows(feature.slot) {
                 sum += self.values[self.index(feature.slot, vector)] * feature.value;
             }
         }
@@ -163,7 +177,7 @@ impl Weights {
     pub fn dots(&self, features: &[Feature]) -> Vec<f64> {
         let mut sums = vec![0.0; self.vectors.len()];
         for feature in features {
-            if feature.slot != UNKNOWN {
+            if self.knows(feature.slot) {
                 let start = self.index(feature.slot, 0);
                 for (sum, value) in sums.iter_mut().zip(&self.values[start..]) {
                     *sum += value * feature.value;
@@ -181,7 +195,7 @@ impl Weights {
         let known = vector < self.vectors.len();
         let mut sum = 0.0;
         for feature in features {
-            let sigma = if known && feature.slot != UNKNOWN {
+            let sigma = if known && self.knows(feature.slot) {
                 self.variances[self.index(feature.slot, vector)]
             } else {
                 1.0
@@ -201,7 +215,7 @@ impl Weights {
         }
         let mut total = part.norm.value();
         for feature in features {
-            let old = if vector < self.vectors.len() && feature.slot != UNKNOWN {
+            let old = if vector < self.vectors.len() && self.knows(feature.slot) {
                 self.values[self.index(feature.slot, vector)]
             } else {
                 0.0
@@ -254,7 +268,11 @@ impl Weights {
                 Norm::Squared => part.norm.add(new * new - old * old),
             }
             if ranks {
-                part.heap.set(feature.slot, new.abs());
+                if old == 0.0 {
+                    part.fresh.push(feature.slot);
+                } else {
+                    part.heap.set(feature.slot, new.abs());
+                }
             }
         }
     }
@@ -285,18 +303,32 @@ impl Weights {
         }
     }
 
+    /// The heap holds at most `kept` and always the largest, so what a step made non-zero is
+    /// either among them or goes at once.
     fn keep_largest(&mut self, vector: usize, kept: usize) {
-        let norm = self.sparsifier.norm();
-        let part = &mut self.vectors[vector];
-        while part.heap.len() > kept {
-            let Some(slot) = part.heap.pop() else { break };
-            let value = &mut self.values[slot as usize * self.width + vector];
-            match norm {
-                Norm::None => {}
-                Norm::Absolute => part.norm.add(-value.abs()),
-                Norm::Squared => part.norm.add(-*value * *value),
+        let fresh = std::mem::take(&mut self.vectors[vector].fresh);
+        for &slot in &fresh {
+            let key = self.values[self.index(slot, vector)].abs();
+            let heap = &mut self.vectors[vector].heap;
+            if heap.len() < kept {
+                heap.set(slot, key);
+            } else {
+                let out = heap.exchange(slot, key);
+                self.let_go(out, vector);
             }
-            *value = 0.0;
+        }
+        self.vectors[vector].fresh = fresh;
+        self.vectors[vector].fresh.clear();
+    }
+
+    fn let_go(&mut self, slot: Slot, vector: usize) {
+        let index = self.index(slot, vector);
+        let value = std::mem::take(&mut self.values[index]);
+        let norm = &mut self.vectors[vector].norm;
+        match self.sparsifier.norm() {
+            Norm::None => {}
+            Norm::Absolute => norm.add(-value.abs()),
+            Norm::Squared => norm.add(-value * value),
         }
     }
 

@@ -2,7 +2,9 @@
 //!
 //! Python has checked every parameter; what is missing here is a fault of the package.
 
-use headwater_core::{Growth, PositiveMargin, QueryRule, Sparsifier, UpdateRule};
+use headwater_core::{
+    LinearConfig, ModelConfig, PositiveMargin, QueryRule, Sparsifier, Task, UpdateRule,
+};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -93,11 +95,29 @@ impl<'py> Slot<'py> {
     }
 }
 
-pub fn growth(word: &str) -> PyResult<Growth> {
-    match word {
-        "open" => Ok(Growth::Open),
-        "restart" => Ok(Growth::Restart),
-        "closed" => Ok(Growth::Closed),
-        _ => Err(PyKeyError::new_err(word.to_owned())),
+/// A model by its `kind` and what it is made of.
+pub fn model(parameters: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
+    let get = |name: &str| {
+        parameters.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    };
+    let kind: String = get("kind")?.extract()?;
+    match kind.as_str() {
+        "linear" => {
+            let update: Slot<'_> = get("update")?.extract()?;
+            let task: String = get("task")?.extract()?;
+            Ok(ModelConfig::Linear(LinearConfig {
+                update: update.update()?,
+                positive_margin: update.positive_margin()?,
+                sparsifier: get("sparsify")?.extract::<Slot<'_>>()?.sparsifier()?,
+                restarts: get("restarts")?.extract()?,
+                legacy: get("legacy")?.extract()?,
+                task: match task.as_str() {
+                    "binary" => Task::Binary,
+                    "multiclass" => Task::Multiclass,
+                    _ => Task::Regression { epsilon: get("epsilon")?.extract()? },
+                },
+            }))
+        }
+        _ => Err(PyKeyError::new_err(kind)),
     }
 }

@@ -1,6 +1,6 @@
 //! Events and labels, from Python and back.
 
-use headwater_core::{Feature, Label, Learner, Name, Names, UNKNOWN};
+use headwater_core::{Entrant, Feature, Label, Learner, Name, Names, UNKNOWN};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
@@ -42,7 +42,7 @@ impl Names for Keys<'_, '_> {
 #[derive(Default)]
 pub struct Event {
     pub keys: Vec<Key>,
-    pub features: Vec<Feature>,
+    pub entrant: Entrant,
     indicators: bool,
 }
 
@@ -79,12 +79,12 @@ impl Event {
     }
 
     pub fn look_up(&mut self, py: Python<'_>, learner: &Learner) -> PyResult<()> {
-        learner.look_up(&Keys { py, keys: &self.keys }, &mut self.features).map_err(raise)
+        learner.look_up(&Keys { py, keys: &self.keys }, &mut self.entrant).map_err(raise)
     }
 
     fn reserve(&mut self, count: usize) {
         self.keys.reserve(count);
-        self.features.reserve(count + 1); // and perhaps an intercept
+        self.entrant.features.reserve(count + 1); // and perhaps an intercept
     }
 
     fn push(&mut self, name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -108,7 +108,7 @@ impl Event {
             )));
         }
         self.keys.push(key);
-        self.features.push(Feature { slot: UNKNOWN, value: number });
+        self.entrant.features.push(Feature { slot: UNKNOWN, value: number });
         Ok(())
     }
 
@@ -205,7 +205,7 @@ pub fn read_label(label: &Bound<'_, PyAny>) -> PyResult<Option<Label>> {
         if number.is_nan() {
             return Ok(None);
         }
-        return whole(number).map(|n| Some(Label::Int(n))).ok_or_else(|| not_a_label(label));
+        return Ok(Some(whole(number).map_or(Label::Real(number), Label::Int)));
     }
     if label.hasattr("__index__")? {
         let number = label.extract::<i64>().map_err(|_| not_a_label(label))?;
@@ -248,6 +248,7 @@ pub fn label_to_python<'py>(py: Python<'py>, label: &Label) -> PyResult<Bound<'p
     Ok(match label {
         Label::Bool(truth) => PyBool::new(py, *truth).to_owned().into_any(),
         Label::Int(number) => number.into_pyobject(py)?.into_any(),
+        Label::Real(number) => number.into_pyobject(py)?.into_any(),
         Label::Text(text) => PyString::new(py, text).into_any(),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use headwater_core::{Feature, UNKNOWN};
+use headwater_core::{Entrant, Feature, UNKNOWN};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -40,9 +40,12 @@ pub struct Decision {
     #[pyo3(get)]
     pub asked: bool,
     pub keys: Vec<Key>,
-    /// Without the learner's own intercept; slots are those of the learner with this identity.
-    pub features: Vec<Feature>,
-    pub learner: u64,
+    /// As the model saw them, without its own intercept; slots are those of the learner with this
+    /// identity.
+    features: Vec<Feature>,
+    /// The values that the event gave, if the model saw others.
+    given: Option<Vec<f64>>,
+    learner: u64,
     answered: AtomicBool,
 }
 
@@ -51,15 +54,20 @@ impl Decision {
         prediction: Py<PyAny>,
         decided: headwater_core::Decision,
         event: Event,
+        given: Option<Vec<f64>>,
         learner: u64,
     ) -> Self {
+        let Event { keys, entrant, .. } = event;
+        let mut features = entrant.features;
+        features.truncate(keys.len());
         Self {
             prediction,
             margin: decided.margin,
             query_probability: decided.query_probability,
             asked: decided.asked,
-            keys: event.keys,
-            features: event.features,
+            keys,
+            features,
+            given,
             learner,
             answered: AtomicBool::new(false),
         }
@@ -77,7 +85,7 @@ impl Decision {
     }
 
     /// The features, with slots only if they are this learner's.
-    pub fn features_for(&self, learner: u64) -> Vec<Feature> {
+    pub fn entrant_for(&self, learner: u64) -> Entrant {
         let mut features = Vec::with_capacity(self.features.len() + 1);
         features.extend_from_slice(&self.features);
         if learner != self.learner {
@@ -85,7 +93,7 @@ impl Decision {
                 feature.slot = UNKNOWN;
             }
         }
-        features
+        Entrant::new(features)
     }
 }
 
@@ -95,8 +103,12 @@ impl Decision {
     #[getter]
     fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (key, feature) in self.keys.iter().zip(&self.features) {
-            dict.set_item(key.to_python(py)?, feature.value)?;
+        for (position, key) in self.keys.iter().enumerate() {
+            let value = match &self.given {
+                Some(given) => given[position],
+                None => self.features[position].value,
+            };
+            dict.set_item(key.to_python(py)?, value)?;
         }
         Ok(dict)
     }
@@ -125,15 +137,22 @@ impl Decision {
         asked: bool,
         answered: bool,
         features: &Bound<'_, PyAny>,
+        seen_as: Option<Vec<f64>>,
     ) -> PyResult<Self> {
         let decided = headwater_core::Decision { class: None, margin, query_probability, asked };
-        let decision = Self::new(prediction, decided, Event::read(features)?, 0);
+        let mut event = Event::read(features)?;
+        let given = seen_as.map(|values| {
+            let seen = event.entrant.features.iter_mut().zip(values);
+            seen.map(|(feature, value)| std::mem::replace(&mut feature.value, value)).collect()
+        });
+        let decision = Self::new(prediction, decided, event, given, 0);
         decision.answered.store(answered, Ordering::Release);
         Ok(decision)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
         let (this, py) = (slf.get(), slf.py());
+        let values = || this.features.iter().map(|feature| feature.value).collect();
         let parts = (
             this.prediction.bind(py).clone(),
             this.margin,
@@ -141,9 +160,11 @@ impl Decision {
             this.asked,
             this.answered(),
             this.features(py)?,
+            this.given.as_ref().map(|_| values()),
         );
         Ok((slf.get_type().getattr("_restore")?, parts))
     }
 }
 
-type Parts<'py> = (Bound<'py, PyAny>, f64, f64, bool, bool, Bound<'py, PyDict>);
+type Parts<'py> =
+    (Bound<'py, PyAny>, f64, f64, bool, bool, Bound<'py, PyDict>, Option<Vec<f64>>);

@@ -15,7 +15,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use crate::arrays::Arrays;
-use crate::config::{Slot, growth};
+use crate::config::{self, Slot};
 use crate::convert::{
     Event, Keys, label_to_python, name_to_python, read_given_label, read_label, read_labels,
 };
@@ -62,6 +62,18 @@ impl Learner {
             Err(poisoned) => poisoned.into_inner(),
         };
         f(built(&mut guard)?)
+    }
+
+    /// The same on an event outside the stream, as the model sees it.
+    fn on_view<'py, T>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        f: impl FnOnce(Python<'py>, &mut Inner, Event) -> PyResult<T>,
+    ) -> PyResult<T> {
+        self.on_event(x, |py, inner, mut event| {
+            inner.core.look(&mut event.entrant).map_err(raise)?;
+            f(py, inner, event)
+        })
     }
 
     /// The same on an event, its features looked up.
@@ -119,12 +131,16 @@ fn built<'a>(guard: &'a mut MutexGuard<'_, Option<Inner>>) -> PyResult<&'a mut I
     guard.as_mut().ok_or_else(|| ParameterError::new_err(NOT_BUILT))
 }
 
-/// The predicted label in the form in which the learner speaks of labels.
+/// The prediction in the form in which the learner speaks of labels; in regression the number.
 fn spoken<'py>(
     py: Python<'py>,
     core: &core::Learner,
     class: Option<usize>,
+    margin: f64,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if core.labels().is_number() {
+        return Ok(Some(margin.into_pyobject(py)?.into_any()));
+    }
     class.map(|class| label_to_python(py, &core.labels().known()[class])).transpose()
 }
 
@@ -137,32 +153,28 @@ impl Learner {
         Self { inner: Mutex::new(None) }
     }
 
-    #[pyo3(signature = (*, update, query, sparsify, growth, intercept, multiclass, classes,
-                        legacy, seed, state=None))]
+    #[pyo3(signature = (*, model, query, view, closed, intercept, labels, classes, seed, state=None))]
     #[allow(clippy::too_many_arguments)] // the slots, by name
     fn _build(
         &self,
         py: Python<'_>,
-        update: Slot<'_>,
+        model: Bound<'_, PyDict>,
         query: Slot<'_>,
-        sparsify: Slot<'_>,
-        growth: &str,
+        view: bool,
+        closed: bool,
         intercept: bool,
-        multiclass: bool,
+        labels: &str,
         classes: Option<Vec<Bound<'_, PyAny>>>,
-        legacy: bool,
         seed: u64,
         state: Option<&[u8]>,
     ) -> PyResult<()> {
         let config = core::Config {
-            update: update.update()?,
-            positive_margin: update.positive_margin()?,
+            model: config::model(&model)?,
             query: query.query()?,
-            sparsifier: sparsify.sparsifier()?,
-            growth: self::growth(growth)?,
+            view,
+            closed,
             intercept,
-            legacy,
-            labels: labels(multiclass, classes.as_deref())?,
+            labels: read_classes(labels, classes.as_deref())?,
             seed,
         };
         let core = match state {
@@ -194,9 +206,9 @@ impl Learner {
     /// >>> model.predict_one({"rain": 0.5, "wind": 3.0})
     /// True
     fn predict_one<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.on_event(x, |py, inner, event| {
-            let (class, _) = inner.core.predict(&event.features).map_err(raise)?;
-            spoken(py, &inner.core, class)
+        self.on_view(x, |py, inner, event| {
+            let (class, margin) = inner.core.predict(&event.entrant.features).map_err(raise)?;
+            spoken(py, &inner.core, class, margin)
         })
     }
 
@@ -208,8 +220,8 @@ impl Learner {
     /// >>> hw.OLSF(classes=("ham", "spam")).predict_proba_one({"offer": 1.0})
     /// {'ham': 0.5, 'spam': 0.5}
     fn predict_proba_one<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
-        self.on_event(x, |py, inner, event| {
-            let shares = inner.core.probabilities(&event.features).map_err(raise)?;
+        self.on_view(x, |py, inner, event| {
+            let shares = inner.core.probabilities(&event.entrant.features).map_err(raise)?;
             let dict = PyDict::new(py);
             for (label, share) in inner.core.labels().known().iter().zip(shares) {
                 dict.set_item(label_to_python(py, label)?, share)?;
@@ -229,8 +241,8 @@ impl Learner {
     /// >>> model.margin_one({"rain": 0.5})
     /// -0.5
     fn margin_one(&self, x: &Bound<'_, PyAny>) -> PyResult<f64> {
-        self.on_event(x, |_, inner, event| {
-            Ok(inner.core.predict(&event.features).map_err(raise)?.1)
+        self.on_view(x, |_, inner, event| {
+            Ok(inner.core.predict(&event.entrant.features).map_err(raise)?.1)
         })
     }
 
@@ -242,8 +254,8 @@ impl Learner {
     /// >>> hw.PAA().query_one({"rain": 1.0})  # a margin of 0 is always worth a question
     /// True
     fn query_one(&self, x: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.on_event(x, |_, inner, event| {
-            Ok(inner.core.decide(&event.features).map_err(raise)?.asked)
+        self.on_view(x, |_, inner, event| {
+            Ok(inner.core.ask(&event.entrant.features).map_err(raise)?.asked)
         })
     }
 
@@ -257,11 +269,13 @@ impl Learner {
     /// Decision(prediction=False, margin=0, query_probability=1, asked=True)
     fn decide_one(&self, x: &Bound<'_, PyAny>) -> PyResult<Decision> {
         self.on_event(x, |py, inner, mut event| {
-            let decided = inner.core.decide(&event.features).map_err(raise)?;
-            event.features.truncate(event.keys.len()); // the intercept is not the event's own
-            let prediction = spoken(py, &inner.core, decided.class)?;
+            let values = event.entrant.features.iter().map(|feature| feature.value);
+            let given = inner.core.has_view().then(|| values.collect());
+            let names = Keys { py, keys: &event.keys };
+            let decided = inner.core.decide(&mut event.entrant, &names).map_err(raise)?;
+            let prediction = spoken(py, &inner.core, decided.class, decided.margin)?;
             let prediction = prediction.map_or_else(|| py.None(), Bound::unbind);
-            Ok(Decision::new(prediction, decided, event, inner.identity))
+            Ok(Decision::new(prediction, decided, event, given, inner.identity))
         })
     }
 
@@ -277,8 +291,8 @@ impl Learner {
     fn learn_one(&self, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<()> {
         let label = read_given_label(y)?;
         self.on_event(x, |py, inner, mut event| {
-            let keys = Keys { py, keys: &event.keys };
-            inner.core.learn(&mut event.features, &keys, &label).map_err(raise)?;
+            let names = Keys { py, keys: &event.keys };
+            inner.core.learn(&mut event.entrant, &names, &label).map_err(raise)?;
             Ok(())
         })
     }
@@ -301,10 +315,11 @@ impl Learner {
         let label = read_given_label(y)?;
         decision.answer(|| {
             self.with(py, |inner| {
-                let mut features = decision.features_for(inner.identity);
-                let keys = Keys { py, keys: &decision.keys };
-                inner.core.look_up(&keys, &mut features).map_err(raise)?;
-                inner.core.learn(&mut features, &keys, &label).map_err(raise)?;
+                let mut entrant = decision.entrant_for(inner.identity);
+                let names = Keys { py, keys: &decision.keys };
+                inner.core.look_up(&names, &mut entrant).map_err(raise)?;
+                inner.core.add_intercept(&mut entrant.features);
+                inner.core.study(&mut entrant.features, &names, &label).map_err(raise)?;
                 Ok(())
             })
         })
@@ -312,17 +327,17 @@ impl Learner {
 
     /// (prediction, margin, [(name, contribution)], query probability) of an event.
     fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
-        self.on_event(x, |py, inner, event| {
-            let (contributions, decided) = inner.core.explain(&event.features).map_err(raise)?;
+        self.on_view(x, |py, inner, event| {
+            let (contributions, decided) = inner.core.explain(&event.entrant.features).map_err(raise)?;
             let mut named = Vec::with_capacity(contributions.len());
-            for (position, contribution) in contributions.iter().enumerate() {
+            for (position, amount) in contributions.into_iter().enumerate() {
                 let name = match event.keys.get(position) {
                     Some(key) => key.to_python(py)?,
                     None => name_to_python(py, core::INTERCEPT)?,
                 };
-                named.push((name, contribution.amount));
+                named.push((name, amount));
             }
-            let prediction = spoken(py, &inner.core, decided.class)?;
+            let prediction = spoken(py, &inner.core, decided.class, decided.margin)?;
             Ok((prediction, decided.margin, named, decided.query_probability))
         })
     }
@@ -490,18 +505,28 @@ fn check_length(rows: usize, labels: usize) -> Result<(), core::Error> {
     Err(core::Error::Label(format!("y: expected one label a row, {rows} in all, got {labels}.")))
 }
 
-fn labels(multiclass: bool, classes: Option<&[Bound<'_, PyAny>]>) -> PyResult<Labels> {
+/// The labels of a learner: `kind` is "binary", "multiclass" or "number".
+fn read_classes(kind: &str, classes: Option<&[Bound<'_, PyAny>]>) -> PyResult<Labels> {
     let mut given: Vec<Label> = Vec::new();
     for class in classes.unwrap_or_default() {
-        let label = read_label(class)?
-            .ok_or_else(|| ParameterError::new_err("classes: None and NaN cannot be classes."))?;
+        let label = match read_label(class)? {
+            Some(Label::Real(_)) | None => {
+                return Err(ParameterError::new_err(format!(
+                    "classes: each must be a str, an int or a bool, got {}.",
+                    class.repr()?
+                )));
+            }
+            Some(label) => label,
+        };
         if given.contains(&label) {
             return Err(ParameterError::new_err(format!("classes: {label} is given twice.")));
         }
         given.push(label);
     }
-    if multiclass {
-        return Ok(Labels::open(given));
+    match kind {
+        "multiclass" => return Ok(Labels::open(given)),
+        "number" => return Ok(Labels::numbers()),
+        _ => {}
     }
     match <[Label; 2]>::try_from(given) {
         Ok([negative, positive]) => Ok(Labels::given(negative, positive)),

@@ -1,0 +1,157 @@
+//! What a learner knows, and how it learns: one variant a kind of model.
+//!
+//! A [`crate::Learner`] gives every model the same shell: names, labels, questions, counters. A model
+//! scores events and learns lessons. In a lesson every feature has its slot; slots from `known` on
+//! are those that the new names will get, and a model has no entry for them yet.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::linear::{Linear, LinearState};
+use crate::random::Generator;
+use crate::vocabulary::Slot;
+use crate::weights::Feature;
+
+/// A prediction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// Index of the predicted label; none while no class is known, and in regression.
+    pub class: Option<usize>,
+    /// The margin, with several classes the lead over the second, in regression the prediction.
+    pub margin: f64,
+    /// How sure it is: what a query rule looks at.
+    pub confidence: f64,
+}
+
+impl Score {
+    /// A binary prediction by the sign of the margin.
+    pub fn by_sign(margin: f64) -> Self {
+        Self { class: Some(usize::from(margin > 0.0)), margin, confidence: margin.abs() }
+    }
+}
+
+/// What is to be learned of an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    /// Index of the label; the number of classes if it is a new one.
+    Class(usize),
+    Value(f64),
+}
+
+impl Target {
+    /// ±1 of a binary label.
+    pub fn sign(self) -> f64 {
+        if self == Self::Class(1) { 1.0 } else { -1.0 }
+    }
+}
+
+/// An event to learn from.
+#[derive(Clone, Copy, Debug)]
+pub struct Lesson<'a> {
+    pub features: &'a [Feature],
+    pub target: Target,
+    /// Names known before.
+    pub known: usize,
+    /// Names known from now on: d.
+    pub names: usize,
+    /// Binary labels learned, this one included.
+    pub positives: u64,
+    pub negatives: u64,
+}
+
+impl Lesson<'_> {
+    pub fn grows(&self) -> bool {
+        self.names > self.known
+    }
+
+    /// ‖x‖²
+    pub fn squared_norm(&self) -> Result<f64, Error> {
+        squared_norm(self.features)
+    }
+}
+
+pub fn squared_norm(features: &[Feature]) -> Result<f64, Error> {
+    let mut sum = 0.0;
+    for feature in features {
+        sum += feature.value * feature.value;
+    }
+    if f64::is_finite(sum) { Ok(sum) } else { Err(too_large("its squared length")) }
+}
+
+pub fn too_large(what: &str) -> Error {
+    Error::Step(format!(
+        "event: its values are too large or too small: {what} would not be a finite number; \
+         nothing was changed."
+    ))
+}
+
+/// What is saved of a model.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelState {
+    Linear(LinearState),
+}
+
+#[derive(Clone, Debug)]
+pub enum Model {
+    Linear(Linear),
+}
+
+impl Model {
+    /// A prediction. What it must draw is drawn from a copy of `draws`: scoring is pure.
+    pub fn score(&self, features: &[Feature], _draws: &Generator) -> Result<Score, Error> {
+        let score = match self {
+            Self::Linear(model) => model.score(features),
+        };
+        if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
+    }
+
+    /// A score a label that is known.
+    pub fn scores(&self, features: &[Feature], draws: &Generator) -> Result<Vec<f64>, Error> {
+        let scores = match self {
+            Self::Linear(model) if model.is_multiclass() => model.scores(features),
+            _ => vec![0.0, self.score(features, draws)?.margin],
+        };
+        let finite = scores.iter().all(|score| score.is_finite());
+        if finite { Ok(scores) } else { Err(too_large("a score")) }
+    }
+
+    /// Learn. True if the model was mistaken; an error has changed nothing.
+    pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<bool, Error> {
+        match self {
+            Self::Linear(model) => model.learn(lesson, draws),
+        }
+    }
+
+    /// What each feature adds to the margin.
+    pub fn contributions(&self, features: &[Feature]) -> Vec<f64> {
+        match self {
+            Self::Linear(model) => model.contributions(features),
+        }
+    }
+
+    /// The weight of a feature in a weight vector (0 if binary, else the class).
+    pub fn weight(&self, slot: Slot, vector: usize) -> f64 {
+        match self {
+            Self::Linear(model) => model.weight(slot, vector),
+        }
+    }
+
+    pub fn state(&self) -> ModelState {
+        match self {
+            Self::Linear(model) => ModelState::Linear(model.state()),
+        }
+    }
+
+    /// Put a saved state back, for so many names and weight vectors.
+    pub fn adopt(
+        &mut self,
+        state: &ModelState,
+        names: usize,
+        vectors: usize,
+    ) -> Result<(), &'static str> {
+        match (self, state) {
+            (Self::Linear(model), ModelState::Linear(state)) => model.adopt(state, names, vectors),
+        }
+    }
+}
