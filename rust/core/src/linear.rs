@@ -144,8 +144,7 @@ impl Linear {
         let features = lesson.features;
         let squared_norm = lesson.squared_norm()?;
         let restart = self.config.restarts && lesson.grows();
-        let positive_margin =
-            self.config.positive_margin.now(lesson.positives, lesson.negatives);
+        let positive_margin = self.config.positive_margin.now(lesson.positives, lesson.negatives);
         let mut target = 1.0;
         let (margin, mistake, moves) = match (lesson.target, self.config.task) {
             (Target::Class(class), Task::Multiclass) => self.lead(features, class, restart),

@@ -97,9 +97,8 @@ impl<'py> Slot<'py> {
 
 /// A model by its `kind` and what it is made of.
 pub fn model(parameters: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
-    let get = |name: &str| {
-        parameters.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
-    };
+    let get =
+        |name: &str| parameters.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()));
     let kind: String = get("kind")?.extract()?;
     match kind.as_str() {
         "linear" => {
