@@ -291,6 +291,9 @@ impl LinearState {
         if !numbers.all(f64::is_finite) {
             return Err("a number is not finite");
         }
+        if self.steps.iter().any(|&steps| steps > u64::MAX / 2) {
+            return Err("a counter is too large");
+        }
         if self.scales.iter().any(|&scale| scale <= 0.0 || scale > 1.0) {
             return Err("a scale is not in (0, 1]");
         }
