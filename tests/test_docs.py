@@ -113,7 +113,13 @@ def public() -> Iterator[tuple[str, Any]]:
 
 PUBLIC = dict(public())
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
-BASES = {"normalize.Normalize", "query.Query", "sparsify.Sparsify", "update.Update", "streams.Stream"}
+BASES = {
+    "normalize.Normalize",
+    "query.Query",
+    "sparsify.Sparsify",
+    "update.Update",
+    "streams.Stream",
+}
 """Common bases of slot values and streams, of which nobody makes one."""
 WITH_EXAMPLE = [name for name in PUBLIC if not name.startswith("errors.") and name not in BASES]
 

@@ -13,8 +13,11 @@ Name: TypeAlias = str | int
 Label: TypeAlias = str | int | bool
 """A class, as the user writes it."""
 
-Event: TypeAlias = Mapping[str, Any] | Mapping[int, Any] | Mapping[Name, Any]
-"""Feature name to value: a number, a bool, a text (an indicator), None or NaN (absent)."""
+Event: TypeAlias = Mapping[Any, Any]
+"""Name to value: a number, a bool, a text (an indicator), None or NaN (absent).
+
+The key is not `Name` because mappings are invariant in it: a `dict[str, float]` would not do.
+"""
 
 
 class Feature(NamedTuple):
