@@ -287,7 +287,7 @@ def check_events_may_be_any_mapping_of_numpy_scalars(make: Make, stream: Small) 
     for event, label in zip(stream.events, stream.labels, strict=True):
         plain.learn_one(event, label)
         scalars = {np.int64(name): np.float64(value) for name, value in event.items()}
-        dressed.learn_one(MappingProxyType(scalars), label)  # type: ignore[arg-type]
+        dressed.learn_one(MappingProxyType(scalars), label)
     assert dressed.to_bytes() == plain.to_bytes()
 
 
