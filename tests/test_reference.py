@@ -136,6 +136,7 @@ def model_of(config: Config, seed: int) -> Any:
         update=slot_of(hw.update, config.update),
         query=slot_of(hw.query, config.query),
         sparsify=config.sparsify and slot_of(hw.sparsify, config.sparsify),
+        normalize=None,
         growth=config.growth,
         intercept=config.intercept,
         multiclass=config.multiclass,

@@ -23,7 +23,9 @@ PAGE = Path(__file__).parent.parent / "docs/model-file.md"
 MODELS: dict[str, Callable[[], hw.Learner]] = {
     "binary": lambda: hw.PAA(classes=("dry", "wet")),
     "sparse": lambda: hw.FLLS(kept_share=0.5, l1_radius=0.5),
-    "AROW": lambda: hw.Linear(query="all", sparsify=hw.sparsify.KeepLargest(0.3, inf)),
+    "AROW": lambda: hw.Linear(
+        query="all", sparsify=hw.sparsify.KeepLargest(0.3, inf), normalize=None
+    ),
     "multiclass": lambda: hw.MPAA(update="pa2"),
     "multiclass AROW": lambda: hw.Linear(query="all", sparsify="keep_largest", multiclass=True),
 }
@@ -68,7 +70,7 @@ def test_parameters_are_written_as_the_page_says() -> None:
             "update": {"slot": "update.PA1", "C": 0.5, "positive_margin": balanced},
             "query": {"slot": "query.Margin", "width": inf},
             "sparsify": None,
-            "normalize": None,
+            "normalize": "view",
             "growth": "open",
             "intercept": True,
             "multiclass": False,

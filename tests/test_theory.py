@@ -115,7 +115,7 @@ def run(model: hw.Learner, stream: Stream) -> Run:
 
 
 def linear(rule: update.Update, asks: query.Query, seed: int = 0) -> hw.Learner:
-    return hw.Linear(update=rule, query=asks, intercept=False, seed=seed)
+    return hw.Linear(update=rule, query=asks, normalize=None, intercept=False, seed=seed)
 
 
 def dense_flls(word: Any, C: float, width: float, seed: int) -> hw.FLLS:

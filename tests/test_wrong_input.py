@@ -213,7 +213,7 @@ EVENTS = [
         lambda model: model.decide_one({"rain": 1e200}),
         StepError,
         "its squared length",
-        lambda: taught(hw.Linear(query=hw.query.SelAda(by_norm=True))),
+        lambda: taught(hw.Linear(query=hw.query.SelAda(by_norm=True), normalize=None)),
     ),
 ]
 

@@ -29,7 +29,8 @@ class Linear(Learner):
     sparsify
         Which weights are let go: a word or a value of `headwater.sparsify`; None: none.
     normalize
-        On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is.
+        On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is,
+        as in everything the papers name.
     growth
         What a learned event does that brings a new name: `"open"` learns it, `"restart"` sets all
         weights to 0 first, `"closed"` never uses names that were not in the first one.
@@ -56,7 +57,7 @@ class Linear(Learner):
     update: str | Update = "arow"
     query: str | Query = "budget"
     sparsify: str | Sparsify | None = None
-    normalize: str | Normalize | None = None
+    normalize: str | Normalize | None = "view"
     growth: Literal["open", "restart", "closed"] = "open"
     intercept: bool = True
     multiclass: bool = False

@@ -54,7 +54,7 @@ def _preset(cls: type[Learner], **fixed: Any) -> _Recipe:
 def _composed(
     update: Update, query: Query, sparsify: Sparsify | None = None, **fixed: Any
 ) -> _Recipe:
-    """`Linear` without an intercept, made of these slots, whose fields are the parameters."""
+    """`Linear` of these slots, whose fields are the parameters, without intercept and view."""
     slots: dict[str, Slot | None] = {"update": update, "query": query, "sparsify": sparsify}
     defaults: dict[str, Any] = {}
     for slot in filter(None, slots.values()):
@@ -66,7 +66,7 @@ def _composed(
             for kind, slot in slots.items()
         }
         rest = {name: given[name] for name in ("classes", "seed")}
-        return Linear(**filled, intercept=False, **fixed, **rest)  # type: ignore[arg-type]
+        return Linear(**filled, normalize=None, intercept=False, **fixed, **rest)  # type: ignore[arg-type]
 
     return _Recipe(defaults | {"classes": None, "seed": 0}, make)
 
