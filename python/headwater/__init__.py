@@ -9,6 +9,7 @@ from headwater.learners.linear import Linear
 from headwater.learners.names import named, names
 from headwater.learners.olsf import OLSF
 from headwater.learners.paa import CSPAA, MPAA, PAA
+from headwater.learners.regression import PARegressor
 from headwater.types import Explanation, Feature, Rows, Trace
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "MPAA",
     "OLSF",
     "PAA",
+    "PARegressor",
     "Decision",
     "Explanation",
     "Feature",

@@ -57,6 +57,7 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "form": _one_of("variance", "stdev"),
     "step": (lambda v: _positive(v) and v < math.inf, "a finite number above 0"),
     "decay": (lambda v: _is_number(v) and 0 <= v < math.inf, "a finite number, 0 or above"),
+    "epsilon": (lambda v: _is_number(v) and 0 <= v < math.inf, "a finite number, 0 or above"),
     "rate": (lambda v: _is_number(v) and 0 <= v <= 1, "in [0, 1]"),
     "total": (lambda v: v is None or _count(v), "a whole number above 0, or None"),
     "width": (_positive, "a number above 0"),

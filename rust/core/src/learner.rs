@@ -235,6 +235,13 @@ impl Learner {
 
     /// A probability a known label: the logistic function of the margin, or of each score.
     pub fn probabilities(&self, features: &[Feature]) -> Result<Vec<f64>, Error> {
+        if self.labels.is_number() {
+            return Err(Error::Parameter(
+                "predict_proba: this learner predicts a number; there are no classes to give \
+                 probabilities."
+                    .to_owned(),
+            ));
+        }
         let scores = self.model.scores(features, &self.draws)?;
         let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let parts: Vec<f64> = scores.iter().map(|score| (score - top).exp()).collect();
@@ -286,7 +293,7 @@ impl Learner {
             self.config.query.ask(&mut self.query_state.clone(), now, 1.0);
         let Score { class, margin, .. } = score;
         let decision = Decision { class, margin, query_probability, asked };
-        Ok((self.model.contributions(features), decision))
+        Ok((self.model.contributions(features, &self.draws), decision))
     }
 
     /// Learn an event of the stream that no decision was made about.

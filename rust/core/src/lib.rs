@@ -10,6 +10,7 @@
 
 pub mod batch;
 mod error;
+mod expected_error;
 mod heap;
 mod labels;
 mod learner;

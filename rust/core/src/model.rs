@@ -124,7 +124,7 @@ impl Model {
     }
 
     /// What each feature adds to the margin.
-    pub fn contributions(&self, features: &[Feature]) -> Vec<f64> {
+    pub fn contributions(&self, features: &[Feature], _draws: &Generator) -> Vec<f64> {
         match self {
             Self::Linear(model) => model.contributions(features),
         }
