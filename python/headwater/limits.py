@@ -58,6 +58,12 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "step": (lambda v: _positive(v) and v < math.inf, "a finite number above 0"),
     "decay": (lambda v: _is_number(v) and 0 <= v < math.inf, "a finite number, 0 or above"),
     "epsilon": (lambda v: _is_number(v) and 0 <= v < math.inf, "a finite number, 0 or above"),
+    "prior_weight": (
+        lambda v: _is_number(v) and 1e-100 <= v <= 1e100,
+        "a number from 1e-100 to 1e100",
+    ),
+    "query_form": _one_of("text", "original"),
+    "exploration": (_share, "in (0, 1]"),
     "rate": (lambda v: _is_number(v) and 0 <= v <= 1, "in [0, 1]"),
     "total": (lambda v: v is None or _count(v), "a whole number above 0, or None"),
     "width": (_positive, "a number above 0"),

@@ -4,8 +4,10 @@ use crate::Error;
 use crate::labels::{Label, Labels};
 use crate::linear::{Linear, LinearConfig};
 use crate::model::{Lesson, Model, Score, Target, squared_norm};
+use crate::partial::{Partial, PartialConfig};
 use crate::query::{Moment, QueryRule, QueryState};
 use crate::random::Generator;
+use crate::second_order::{SecondOrder, SecondOrderConfig};
 use crate::view::{Shown, View};
 use crate::vocabulary::{Name, Names, Slot, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
@@ -29,12 +31,16 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub enum ModelConfig {
     Linear(LinearConfig),
+    SecondOrder(SecondOrderConfig),
+    Partial(PartialConfig),
 }
 
 impl ModelConfig {
     fn build(&self, labels: &Labels) -> Result<Model, Error> {
         Ok(match self {
             Self::Linear(config) => Model::Linear(Linear::new(*config, labels.vectors())?),
+            Self::SecondOrder(config) => Model::SecondOrder(SecondOrder::new(*config)),
+            Self::Partial(config) => Model::Partial(Partial::new(*config)),
         })
     }
 }
