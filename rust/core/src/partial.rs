@@ -105,8 +105,10 @@ impl Partial {
     pub fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
         let seen: BTreeSet<Slot> =
             self.look(features, &mut draws.clone()).iter().map(|feature| feature.slot).collect();
-        let sees = |feature: &Feature| seen.contains(&feature.slot);
-        let part = |f: &Feature| if sees(f) { self.weight(f.slot) * f.value } else { 0.0 };
+        let part = |feature: &Feature| {
+            let weight = if seen.contains(&feature.slot) { self.weight(feature.slot) } else { 0.0 };
+            weight * feature.value
+        };
         features.iter().map(part).collect()
     }
 
@@ -164,7 +166,8 @@ impl Partial {
         if !(state.scale > 0.0 && state.scale <= 1.0) {
             return Err("a scale is not in (0, 1]");
         }
-        if state.weights.iter().filter(|&&weight| weight != 0.0).count() > self.config.count as usize
+        if state.weights.iter().filter(|&&weight| weight != 0.0).count()
+            > self.config.count as usize
         {
             return Err("it has more weights than it keeps");
         }
@@ -206,20 +209,14 @@ mod tests {
         let seen = model.look(&features, &mut draws.clone());
         assert_eq!(seen.len(), 2);
         let target = Target::Class(1);
-        let lesson = Lesson {
-            features: &features,
-            target,
-            known: 0,
-            names: 8,
-            positives: 1,
-            negatives: 0,
-        };
+        let lesson =
+            Lesson { features: &features, target, known: 0, names: 8, positives: 1, negatives: 0 };
         let before = draws.clone();
         assert!(model.learn(&lesson, &mut draws).unwrap());
         assert_ne!(draws, before);
         for feature in &features {
-            let sees = seen.iter().any(|other| other.slot == feature.slot);
-            let expected = if sees { 0.5 * feature.value / (0.2 * 2.0 / 8.0) } else { 0.0 };
+            let looked_at = seen.iter().any(|other| other.slot == feature.slot);
+            let expected = if looked_at { 0.5 * feature.value / (0.2 * 2.0 / 8.0) } else { 0.0 };
             assert_eq!(model.weight(feature.slot), expected);
         }
         let none = Generator::from_seed(0);

@@ -75,8 +75,8 @@ impl SecondOrder {
             for (sum, entry) in image.iter_mut().zip(&self.matrix[start..=start + column]) {
                 *sum += entry * feature.value;
             }
-            for row in column + 1..d {
-                image[row] += self.matrix[place(row, column)] * feature.value;
+            for (row, sum) in image.iter_mut().enumerate().skip(column + 1) {
+                *sum += self.matrix[place(row, column)] * feature.value;
             }
         }
         let mut spread = 0.0;
@@ -145,9 +145,8 @@ impl SecondOrder {
         for u in &mut image {
             *u /= root; // at most √M_ii, whatever x is
         }
-        let moved = |f: &Feature| {
-            self.mistakes.get(f.slot as usize).unwrap_or(&0.0) + sign * f.value
-        };
+        let moved =
+            |f: &Feature| self.mistakes.get(f.slot as usize).unwrap_or(&0.0) + sign * f.value;
         let finite = lesson.features.iter().all(|f| moved(f).is_finite())
             && image.iter().all(|u| (u * u).is_finite());
         if mistake && !finite {
@@ -179,7 +178,7 @@ impl SecondOrder {
     fn narrow(&mut self, z: &[f64]) {
         let mut entries = self.matrix.iter_mut();
         for (row, &by) in z.iter().enumerate() {
-            for (entry, other) in entries.by_ref().zip(&z[..row]) {
+            for (other, entry) in z[..row].iter().zip(entries.by_ref()) {
                 *entry -= by * other;
             }
             if let Some(diagonal) = entries.next() {
