@@ -633,7 +633,7 @@ def check_a_second_answer_is_refused(make: Make, stream: Small) -> None:
     decision = model.decide_one(stream.events[1])
     assert not decision.answered
     with pytest.raises(LabelError):
-        model.answer(decision, "half" if stream.numbers else 0.5)  # type: ignore[arg-type]
+        model.answer(decision, "half" if stream.numbers else 0.5)
     assert not decision.answered, "a wrong label is no answer"
     model.answer(decision, stream.labels[1])
     before = model.to_bytes()

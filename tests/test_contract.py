@@ -49,9 +49,7 @@ CLASSES: dict[str, Make] = {
     "SEL2(original)": partial(hw.SEL2, query_form="original", prior_weight=0.5, query_width=3.0),
     "OFSP(few)": partial(hw.OFSP, count=2, exploration=0.5),
     "PARegressor()": hw.PARegressor,
-    "PARegressor(budget)": partial(
-        hw.PARegressor, update="pa", query=hw.query.Budget(0.4)
-    ),
+    "PARegressor(budget)": partial(hw.PARegressor, update="pa", query=hw.query.Budget(0.4)),
     "PARegressor(sparse)": partial(
         hw.PARegressor, query=hw.query.Quota(0.5), sparsify="keep_largest", intercept=False
     ),

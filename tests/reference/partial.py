@@ -1,8 +1,9 @@
 """OFS_P, straight from the formulas; d counts all names, those of the event included.
 
-With probability ε look at B random features, otherwise at those with w ≠ 0 (w = 0: always at random);
-predict w·x̃; if y w·x̃ ≤ 1: x̂_i = x̃_i/((B/d)ε + [w_i ≠ 0](1 − ε)), w += ηyx̂, w *= min(1, R/‖w‖₂), keep
-the B largest. Wang et al., TKDE (2014). The random features are drawn by Floyd's method.
+With probability ε look at B random features, otherwise at those with w ≠ 0 (w = 0: always at
+random); predict w·x̃; if y w·x̃ ≤ 1: x̂_i = x̃_i/((B/d)ε + [w_i ≠ 0](1 − ε)), w += ηyx̂,
+w *= min(1, R/‖w‖₂), keep the B largest. Wang et al., TKDE (2014). The random features are drawn by
+Floyd's method.
 """
 
 from math import floor

@@ -1,8 +1,8 @@
 """SEL-2nd with a whole matrix, straight from the formulas.
 
-Round: u = Mx, r = x·u, p = v·u/(1 + r); ask with ρ/(ρ + |p|), originally ρ/(ρ + |p| + ½p²(1 + r)). A
-mistake learned (y p ≤ 0): v += y x, M −= uuᵀ/(1 + r). A new feature: a zero row and column, 1/a on the
-diagonal. Cesa-Bianchi et al., JMLR 7 (2006); Lu, Zhao, Hoi (PAA), MLJ (2016).
+Round: u = Mx, r = x·u, p = v·u/(1 + r); ask with ρ/(ρ + |p|), originally ρ/(ρ + |p| + ½p²(1 + r)).
+A mistake learned (y p ≤ 0): v += y x, M −= uuᵀ/(1 + r). A new feature: a zero row and column, 1/a
+on the diagonal. Cesa-Bianchi et al., JMLR 7 (2006); Lu, Zhao, Hoi (PAA), MLJ (2016).
 """
 
 from dataclasses import dataclass

@@ -183,9 +183,7 @@ class Learner(_core.Learner):
         classes, margin, query_probability, asked = result
         return Trace(self._spell_out(classes, margin), margin, query_probability, asked)
 
-    def _spell_out(
-        self, classes: NDArray[np.int64], margins: NDArray[np.float64]
-    ) -> NDArray[Any]:
+    def _spell_out(self, classes: NDArray[np.int64], margins: NDArray[np.float64]) -> NDArray[Any]:
         if self._parts().labels == "number":
             return margins.copy()  # in regression the margin is the prediction
         return batches.spell_out(classes, self.labels)

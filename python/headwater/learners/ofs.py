@@ -1,7 +1,7 @@
 """OFS_P: online feature selection when only a few features of an event may be looked at.
 
-Wang, Zhao, Hoi and Jin, *Online Feature Selection and Its Applications*, TKDE 26 (2014). (OFS, which
-looks at all, is `headwater.named("OFS")`.)
+Wang, Zhao, Hoi and Jin, *Online Feature Selection and Its Applications*, TKDE 26 (2014). OFS, which
+looks at all, is `headwater.named("OFS")`.
 """
 
 from collections.abc import Sequence

@@ -40,8 +40,9 @@ class SEL2(Learner):
     >>> import headwater as hw
     >>> model = hw.SEL2()
     >>> model.learn_one({"rain": 1.0}, True)
-    >>> model.weights()  # v = 1, A = 1 + 1
-    {'rain': 0.5}
+    >>> model.learn_one({"rain": 0.0, "wind": 1.0}, False)
+    >>> {name: round(weight, 3) for name, weight in model.weights().items()}
+    {'rain': 0.5, 'wind': -0.5}
     >>> round(model.margin_one({"rain": 1.0}), 3)  # 0.5/(1 + 0.5)
     0.333
     """
