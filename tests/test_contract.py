@@ -11,7 +11,8 @@ import headwater as hw
 from contract import Check, Make, checks_for, small
 from headwater.errors import ParameterError
 
-STREAMS = {multiclass: small(multiclass) for multiclass in (False, True)}
+KINDS = ("two", "several", "numbers")
+STREAMS = {kind: small(kind == "several", numbers=kind == "numbers") for kind in KINDS}
 
 CLASSES: dict[str, Make] = {
     "Linear()": hw.Linear,
@@ -45,6 +46,13 @@ CLASSES: dict[str, Make] = {
     ),
     "Linear(closed)": partial(hw.Linear, update="perceptron", query="random", growth="closed"),
     "OLSF(legacy)": partial(hw.OLSF, legacy=True, kept_share=0.3),
+    "SEL2(original)": partial(hw.SEL2, query_form="original", prior_weight=0.5, query_width=3.0),
+    "OFSP(few)": partial(hw.OFSP, count=2, exploration=0.5),
+    "PARegressor()": hw.PARegressor,
+    "PARegressor(budget)": partial(hw.PARegressor, update="pa", query=hw.query.Budget(0.4)),
+    "PARegressor(sparse)": partial(
+        hw.PARegressor, query=hw.query.Quota(0.5), sparsify="keep_largest", intercept=False
+    ),
     "PAA(plus one)": partial(hw.PAA, plus_one=True, query_width=3.0),
 }
 
@@ -58,20 +66,24 @@ def make_named(name: str) -> Make:
 MAKERS = CLASSES | {name: make_named(name) for name in hw.names()}
 
 
-def is_multiclass(make: Make) -> bool:
-    return make().labels == ()  # no class known yet
+def kind_of(make: Make) -> str:
+    """What a fresh learner predicts: one of two classes, one of several, or numbers."""
+    model = make()
+    if isinstance(model.predict_one({}), float):
+        return "numbers"
+    return "several" if model.labels == () else "two"  # no class known yet
 
 
 PAIRS = [
     pytest.param(make, check, id=f"{name}-{check.__name__.removeprefix('check_')}")
     for name, make in MAKERS.items()
-    for check in checks_for(is_multiclass(make))
+    for check in checks_for(kind_of(make) == "several", kind_of(make) == "numbers")
 ]
 
 
 @pytest.mark.parametrize(("make", "check"), PAIRS)
 def test_every_learner_keeps_the_contract(make: Make, check: Check) -> None:
-    check(make, STREAMS[is_multiclass(make)])
+    check(make, STREAMS[kind_of(make)])
 
 
 def test_every_public_learner_is_under_contract() -> None:

@@ -9,8 +9,8 @@ import headwater as hw
 REQUIRED = [
     *("FLLS", "FLLS-I", "FLLS-II", "RFLLS", "RFLLS-I", "RFLLS-II", "PEA", "RPEA"),
     *("FLLS-I_SN", "FLLS-I_SI", "FLLS-I_f"),
-    *("OLSF", "OLSF-I", "OLSF-II", "OLSF-I-all", "OLSF-I-rand", "OLSF-I-per", "OFS"),
-    *("PE", "PA", "PA-I", "PA-II", "PAA", "PAA-I", "PAA-II", "SEL-ada"),
+    *("OLSF", "OLSF-I", "OLSF-II", "OLSF-I-all", "OLSF-I-rand", "OLSF-I-per", "OFS", "OFS_P"),
+    *("PE", "PA", "PA-I", "PA-II", "PAA", "PAA-I", "PAA-II", "SEL-ada", "SEL-2nd"),
     *("RPE", "RPA", "RPA-I", "RPA-II"),
     *("CSPAA", "CSPAA(a)", "CSRND", "PAUM", "CPA", "CW-diag", "LEPE"),
     *("MPE", "MPA", "MPA-I", "MPA-II", "MPEA", "MPAA", "MPAA-I", "MPAA-II"),

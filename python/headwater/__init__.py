@@ -7,21 +7,27 @@ from headwater.learners.base import Learner, from_bytes, load
 from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
 from headwater.learners.names import named, names
+from headwater.learners.ofs import OFSP
 from headwater.learners.olsf import OLSF
 from headwater.learners.paa import CSPAA, MPAA, PAA
+from headwater.learners.regression import PARegressor
+from headwater.learners.second_order import SEL2
 from headwater.types import Explanation, Feature, Rows, Trace
 
 __all__ = [
     "CSPAA",
     "FLLS",
     "MPAA",
+    "OFSP",
     "OLSF",
     "PAA",
+    "SEL2",
     "Decision",
     "Explanation",
     "Feature",
     "Learner",
     "Linear",
+    "PARegressor",
     "Rows",
     "Trace",
     "__version__",

@@ -88,6 +88,10 @@ LIMITS: dict[str, Limit] = {
     "form": _one_of("variance", "stdev"),
     "step": FINITE,
     "decay": Limit(_number, lambda v: 0 <= v < math.inf, "a finite number, 0 or above"),
+    "epsilon": Limit(_number, lambda v: 0 <= v < math.inf, "a finite number, 0 or above"),
+    "prior_weight": Limit(_number, lambda v: 1e-100 <= v <= 1e100, "a number from 1e-100 to 1e100"),
+    "query_form": _one_of("text", "original"),
+    "exploration": SHARE,
     "rate": Limit(_number, lambda v: 0 <= v <= 1, "in [0, 1]"),
     "total": Limit(
         _whole,

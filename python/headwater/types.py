@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 Name: TypeAlias = str | int
 """A feature's name; 1 and "1" are different names."""
 
-Label: TypeAlias = str | int | bool
-"""A class, as the user writes it."""
+Label: TypeAlias = str | int | bool | float
+"""A class, as the user writes it; in regression a number."""
 
 Event: TypeAlias = Mapping[Any, Any]
 """Name to value: a number, a bool, a text (an indicator), None or NaN (absent).

@@ -72,7 +72,7 @@ class Learner(_core.Learner):
     """
 
     _classes: ClassVar[dict[str, type["Learner"]]] = {}
-    classes: Sequence[Label] | None
+    classes: Sequence[Label] | None = None
     seed: int
 
     def __init_subclass__(cls) -> None:
@@ -191,7 +191,12 @@ class Learner(_core.Learner):
         rows, columns = batches.read_rows(X, names)
         result = self._simulate(rows, columns, batches.read_labels(y))
         classes, margin, query_probability, asked = result
-        return Trace(batches.spell_out(classes, self.labels), margin, query_probability, asked)
+        return Trace(self._spell_out(classes, margin), margin, query_probability, asked)
+
+    def _spell_out(self, classes: NDArray[np.int64], margins: NDArray[np.float64]) -> NDArray[Any]:
+        if self._parts().labels == "number":
+            return margins.copy()  # in regression the margin is the prediction
+        return batches.spell_out(classes, self.labels)
 
     def learn_many(self, X: Any, y: Any, *, names: Sequence[Name] | None = None) -> None:
         """Learn a batch of events: `learn_one` on each row. Arguments as in `simulate`.
@@ -219,7 +224,7 @@ class Learner(_core.Learner):
         [True, False]
         """
         rows, columns = batches.read_rows(X, names)
-        return batches.spell_out(self._predict_many(rows, columns)[0], self.labels)
+        return self._spell_out(*self._predict_many(rows, columns))
 
     def predict_proba_many(
         self, X: Any, *, names: Sequence[Name] | None = None

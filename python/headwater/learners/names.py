@@ -15,9 +15,11 @@ from headwater.errors import ParameterError
 from headwater.learners.base import Learner
 from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
+from headwater.learners.ofs import OFSP
 from headwater.learners.olsf import OLSF
 from headwater.learners.paa import CSPAA, MPAA, PAA
 from headwater.learners.query import All, Decaying, Margin, Query, Quota, Random, SelAda
+from headwater.learners.second_order import SEL2
 from headwater.learners.slots import Slot
 from headwater.learners.sparsify import KeepCount, KeepLargest, Sparsify
 from headwater.learners.update import (
@@ -130,6 +132,7 @@ def _table() -> dict[str, _Recipe]:
     table["OLSF-I-rand"] = _preset(OLSF, update="pa1", keep="random", l1_radius=30.0)
     table["OLSF-I-per"] = _preset(OLSF, update="perceptron", C=1.0, keep="largest")
     table["OFS"] = _ofs()
+    table["OFS_P"] = _preset(OFSP)
 
     table["PE"] = _composed(Perceptron(), All())  # PAA
     table["RPE"] = _composed(Perceptron(), Random())
@@ -144,6 +147,7 @@ def _table() -> dict[str, _Recipe]:
         table[f"MPAA{suffix}"] = _preset(MPAA, update=word)
         table[f"MRPA{suffix}"] = _composed(step, Random(), multiclass=True)
     table["SEL-ada"] = _composed(Perceptron(), SelAda())
+    table["SEL-2nd"] = _preset(SEL2)
     table["CSPAA"] = _preset(CSPAA)
     table["CSPAA(a)"] = _composed(PA1(None, "balanced"), Decaying())
     table["CSRND"] = _composed(PA1(None, "balanced"), Random())

@@ -4,8 +4,10 @@ use crate::Error;
 use crate::labels::{Label, Labels};
 use crate::linear::{Linear, LinearConfig};
 use crate::model::{Lesson, Model, Score, Target, squared_norm};
+use crate::partial::{Partial, PartialConfig};
 use crate::query::{Moment, QueryRule, QueryState};
 use crate::random::Generator;
+use crate::second_order::{SecondOrder, SecondOrderConfig};
 use crate::view::{Shown, View};
 use crate::vocabulary::{Name, Names, Slot, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
@@ -29,12 +31,16 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub enum ModelConfig {
     Linear(LinearConfig),
+    SecondOrder(SecondOrderConfig),
+    Partial(PartialConfig),
 }
 
 impl ModelConfig {
     fn build(&self, labels: &Labels) -> Result<Model, Error> {
         Ok(match self {
             Self::Linear(config) => Model::Linear(Linear::new(*config, labels.vectors())?),
+            Self::SecondOrder(config) => Model::SecondOrder(SecondOrder::new(*config)),
+            Self::Partial(config) => Model::Partial(Partial::new(*config)),
         })
     }
 }
@@ -231,6 +237,13 @@ impl Learner {
 
     /// A probability a known label: the logistic function of the margin, or of each score.
     pub fn probabilities(&self, features: &[Feature]) -> Result<Vec<f64>, Error> {
+        if self.labels.is_number() {
+            return Err(Error::Parameter(
+                "predict_proba: this learner predicts a number; there are no classes to give \
+                 probabilities."
+                    .to_owned(),
+            ));
+        }
         let scores = self.model.scores(features, &self.draws)?;
         let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let parts: Vec<f64> = scores.iter().map(|score| (score - top).exp()).collect();
@@ -282,7 +295,7 @@ impl Learner {
             self.config.query.ask(&mut self.query_state.clone(), now, 1.0);
         let Score { class, margin, .. } = score;
         let decision = Decision { class, margin, query_probability, asked };
-        Ok((self.model.contributions(features), decision))
+        Ok((self.model.contributions(features, &self.draws), decision))
     }
 
     /// Learn an event of the stream that no decision was made about.

@@ -10,13 +10,16 @@
 
 pub mod batch;
 mod error;
+mod expected_error;
 mod heap;
 mod labels;
 mod learner;
 mod linear;
 mod model;
+mod partial;
 mod query;
 mod random;
+mod second_order;
 pub mod snapshot;
 mod sparsify;
 mod update;
@@ -28,7 +31,9 @@ pub use error::Error;
 pub use labels::{Label, Labels};
 pub use learner::{Config, Decision, Entrant, INTERCEPT, Learner, ModelConfig, Register};
 pub use linear::{LinearConfig, Task};
+pub use partial::PartialConfig;
 pub use query::QueryRule;
+pub use second_order::{MOST_NAMES, SecondOrderConfig};
 pub use sparsify::Sparsifier;
 pub use update::{PositiveMargin, UpdateRule};
 pub use vocabulary::{Name, Names, Slot, UNKNOWN};

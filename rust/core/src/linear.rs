@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::expected_error::ExpectedError;
 use crate::model::{Lesson, Score, Target, too_large};
 use crate::random::Generator;
 use crate::sparsify::Sparsifier;
@@ -47,6 +48,14 @@ impl LinearConfig {
                 return refuse("positive_margin: there is no positive class with multiclass=True.");
             }
         }
+        if let Task::Regression { .. } = self.task
+            && !matches!(
+                self.update,
+                UpdateRule::Pa | UpdateRule::Pa1 { .. } | UpdateRule::Pa2 { .. }
+            )
+        {
+            return refuse("update: for numbers use pa, pa1 or pa2; the others are for classes.");
+        }
         if let UpdateRule::Gradient { step, decay } = self.update
             && step * decay >= 1.0
         {
@@ -63,12 +72,16 @@ struct Plan {
     moves: [Option<(usize, f64)>; 2],
     mistake: bool,
     restart: bool,
+    /// |y − w·x| in regression, else 0.
+    error: f64,
 }
 
 #[derive(Clone, Debug)]
 pub struct Linear {
     config: LinearConfig,
     weights: Weights,
+    /// In regression, where large errors are to be expected.
+    errors: Option<ExpectedError>,
 }
 
 /// What is saved.
@@ -79,13 +92,20 @@ pub struct LinearState {
     variances: Vec<Vec<f64>>,
     norms: Vec<(f64, f64)>,
     steps: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    errors: Option<ExpectedError>,
 }
 
 impl Linear {
     pub fn new(config: LinearConfig, vectors: usize) -> Result<Self, Error> {
         config.check()?;
         let varies = config.update.uses_variance();
-        Ok(Self { config, weights: Weights::new(config.sparsifier, varies, vectors) })
+        let regresses = matches!(config.task, Task::Regression { .. });
+        Ok(Self {
+            config,
+            weights: Weights::new(config.sparsifier, varies, vectors),
+            errors: regresses.then(ExpectedError::default),
+        })
     }
 
     pub fn is_multiclass(&self) -> bool {
@@ -105,7 +125,9 @@ impl Linear {
             Task::Binary => Score::by_sign(self.weights.dot(0, features)),
             Task::Regression { .. } => {
                 let margin = self.weights.dot(0, features);
-                Score { class: None, margin, confidence: 0.0 }
+                let expected = self.errors.as_ref();
+                let confidence = expected.map_or(1.0, |errors| errors.confidence(features));
+                Score { class: None, margin, confidence }
             }
             Task::Multiclass => {
                 let scores = self.weights.dots(features);
@@ -145,12 +167,13 @@ impl Linear {
         let squared_norm = lesson.squared_norm()?;
         let restart = self.config.restarts && lesson.grows();
         let positive_margin = self.config.positive_margin.now(lesson.positives, lesson.negatives);
-        let mut target = 1.0;
+        let (mut target, mut error) = (1.0, 0.0);
         let (margin, mistake, moves) = match (lesson.target, self.config.task) {
             (Target::Class(class), Task::Multiclass) => self.lead(features, class, restart),
             (Target::Value(value), Task::Regression { epsilon }) => {
                 let q = if restart { 0.0 } else { self.weights.dot(0, features) };
-                target = (value - q).abs() - epsilon; // the loss, of a margin of 0
+                error = (value - q).abs();
+                target = error - epsilon; // the loss, of a margin of 0
                 let sign = if value > q { 1.0 } else { -1.0 };
                 (0.0, target > 0.0, [Some((0, sign)), None])
             }
@@ -187,7 +210,11 @@ impl Linear {
         let norm = squared_norm.sqrt();
         let safe = step.length.is_finite()
             && moving.clone().all(|&(v, _)| self.weights.can_take(v, features, step, norm));
-        if safe { Ok(Plan { step, moves, mistake, restart }) } else { Err(too_large("a weight")) }
+        if safe {
+            Ok(Plan { step, moves, mistake, restart, error })
+        } else {
+            Err(too_large("a weight"))
+        }
     }
 
     /// With several classes: the lead of `class` over its best rival, whether it was not the
@@ -212,12 +239,15 @@ impl Linear {
 
     /// Make room, shrink, move, let go.
     fn take(&mut self, plan: &Plan, lesson: &Lesson<'_>, draws: &mut Generator) {
-        let Plan { step, moves, restart, .. } = *plan;
+        let Plan { step, moves, restart, error, .. } = *plan;
         self.weights.set_rows(lesson.names);
         if let (Target::Class(class), Task::Multiclass) = (lesson.target, self.config.task)
             && class == self.weights.vectors.len()
         {
             self.weights.add_vector();
+        }
+        if let Some(errors) = &mut self.errors {
+            errors.learn(lesson.features, lesson.names, error);
         }
         if restart {
             self.weights.clear();
@@ -248,6 +278,7 @@ impl Linear {
             },
             norms: parts.iter().map(|part| (part.norm.sum, part.norm.compensation)).collect(),
             steps: parts.iter().map(|part| part.steps).collect(),
+            errors: self.errors.clone(),
         }
     }
 
@@ -259,6 +290,13 @@ impl Linear {
         vectors: usize,
     ) -> Result<(), &'static str> {
         state.check(names, vectors, self.weights.varies())?;
+        if self.errors.is_some() != state.errors.is_some() {
+            return Err("it expects errors and should not, or the other way round");
+        }
+        if let Some(errors) = &state.errors {
+            errors.check(names)?;
+            self.errors = Some(errors.clone());
+        }
         while self.weights.vectors.len() < vectors {
             self.weights.add_vector();
         }

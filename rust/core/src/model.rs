@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::linear::{Linear, LinearState};
+use crate::partial::{Partial, PartialState};
 use crate::random::Generator;
+use crate::second_order::{SecondOrder, SecondOrderState};
 use crate::vocabulary::Slot;
 use crate::weights::Feature;
 
@@ -89,18 +91,24 @@ pub fn too_large(what: &str) -> Error {
 #[serde(rename_all = "snake_case")]
 pub enum ModelState {
     Linear(LinearState),
+    SecondOrder(SecondOrderState),
+    Partial(PartialState),
 }
 
 #[derive(Clone, Debug)]
 pub enum Model {
     Linear(Linear),
+    SecondOrder(SecondOrder),
+    Partial(Partial),
 }
 
 impl Model {
     /// A prediction. What it must draw is drawn from a copy of `draws`: scoring is pure.
-    pub fn score(&self, features: &[Feature], _draws: &Generator) -> Result<Score, Error> {
+    pub fn score(&self, features: &[Feature], draws: &Generator) -> Result<Score, Error> {
         let score = match self {
             Self::Linear(model) => model.score(features),
+            Self::SecondOrder(model) => model.score(features),
+            Self::Partial(model) => model.score(features, draws),
         };
         if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
     }
@@ -119,13 +127,17 @@ impl Model {
     pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<bool, Error> {
         match self {
             Self::Linear(model) => model.learn(lesson, draws),
+            Self::SecondOrder(model) => model.learn(lesson),
+            Self::Partial(model) => model.learn(lesson, draws),
         }
     }
 
     /// What each feature adds to the margin.
-    pub fn contributions(&self, features: &[Feature]) -> Vec<f64> {
+    pub fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
         match self {
             Self::Linear(model) => model.contributions(features),
+            Self::SecondOrder(model) => model.contributions(features),
+            Self::Partial(model) => model.contributions(features, draws),
         }
     }
 
@@ -133,12 +145,16 @@ impl Model {
     pub fn weight(&self, slot: Slot, vector: usize) -> f64 {
         match self {
             Self::Linear(model) => model.weight(slot, vector),
+            Self::SecondOrder(model) => model.weight(slot),
+            Self::Partial(model) => model.weight(slot),
         }
     }
 
     pub fn state(&self) -> ModelState {
         match self {
             Self::Linear(model) => ModelState::Linear(model.state()),
+            Self::SecondOrder(model) => ModelState::SecondOrder(model.state()),
+            Self::Partial(model) => ModelState::Partial(model.state()),
         }
     }
 
@@ -151,6 +167,9 @@ impl Model {
     ) -> Result<(), &'static str> {
         match (self, state) {
             (Self::Linear(model), ModelState::Linear(state)) => model.adopt(state, names, vectors),
+            (Self::SecondOrder(model), ModelState::SecondOrder(state)) => model.adopt(state, names),
+            (Self::Partial(model), ModelState::Partial(state)) => model.adopt(state, names),
+            _ => Err("it is of another kind of model"),
         }
     }
 }

@@ -99,6 +99,15 @@ impl Weights {
         }
     }
 
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether all weights of a vector are 0, for sparsifiers that rank.
+    pub fn is_zero(&self, vector: usize) -> bool {
+        self.vectors[vector].heap.len() == 0
+    }
+
     pub fn varies(&self) -> bool {
         self.varies
     }

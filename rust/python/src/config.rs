@@ -3,7 +3,8 @@
 //! Python has checked every parameter; what is missing here is a fault of the package.
 
 use headwater_core::{
-    LinearConfig, ModelConfig, PositiveMargin, QueryRule, Sparsifier, Task, UpdateRule,
+    LinearConfig, ModelConfig, PartialConfig, PositiveMargin, QueryRule, SecondOrderConfig,
+    Sparsifier, Task, UpdateRule,
 };
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -117,6 +118,16 @@ pub fn model(parameters: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
                 },
             }))
         }
+        "second_order" => Ok(ModelConfig::SecondOrder(SecondOrderConfig {
+            prior_weight: get("prior_weight")?.extract()?,
+            original: get("query_form")?.extract::<String>()? == "original",
+        })),
+        "partial" => Ok(ModelConfig::Partial(PartialConfig {
+            count: get("count")?.extract()?,
+            exploration: get("exploration")?.extract()?,
+            step: get("step")?.extract()?,
+            l2_radius: get("l2_radius")?.extract()?,
+        })),
         _ => Err(PyKeyError::new_err(kind)),
     }
 }

@@ -126,6 +126,19 @@ impl Learner {
         held.inner().and_then(f).map_err(raise)
     }
 
+    /// A label that must be there; a regressor's refusal speaks of numbers.
+    fn given_label(&self, y: &Bound<'_, PyAny>) -> PyResult<Label> {
+        read_given_label(y).or_else(|error| {
+            let py = y.py();
+            if self.with(py, |inner| Ok(inner.core.labels().is_number()))? {
+                let shown = y.repr()?;
+                Err(LabelError::new_err(format!("label: expected a finite number, got {shown}.")))
+            } else {
+                Err(error)
+            }
+        })
+    }
+
     /// The same on an event outside the stream, as the model sees it.
     fn on_view<T>(
         &self,
@@ -345,7 +358,7 @@ impl Learner {
     /// >>> model.weights()
     /// {'rain': 0.5}
     fn learn_one(&self, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<()> {
-        let label = read_given_label(y)?;
+        let label = self.given_label(y)?;
         self.on_event(x, |inner, event, names| {
             inner.core.learn(&mut event.entrant, names, &label)
         })?;
@@ -368,7 +381,7 @@ impl Learner {
     fn answer(&self, decision: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = decision.py();
         let decision = decision.cast::<Decision>().map_err(|_| not_a_decision(decision))?.get();
-        let label = read_given_label(y)?;
+        let label = self.given_label(y)?;
         decision.answer(|| {
             self.with(py, |inner| {
                 let mut entrant = decision.entrant_for(inner.identity);

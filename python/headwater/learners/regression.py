@@ -1,0 +1,108 @@
+"""Regression: the label is a number.
+
+min ½‖w' − w‖² (+ Cξ, + Cξ²) subject to |y − w'·x| ≤ ε (+ ξ). The answer moves w_i by ±τ x_i, with
+the steps τ of classification and loss = max(0, |y − w·x| − ε). Crammer et al., *Online
+Passive-Aggressive Algorithms*, JMLR 7 (2006), section 5.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.errors import ParameterError
+from headwater.learners.base import Learner, Parts, linear_model
+from headwater.learners.normalize import Normalize
+from headwater.learners.query import All, Budget, Query, Quota, Random
+from headwater.learners.sparsify import Sparsify
+from headwater.learners.update import by_word
+from headwater.types import Event, Explanation
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PARegressor(Learner):
+    """Linear regression that learns from the errors it can see and accepts new features.
+
+    It predicts the number w·x; a label is any finite number. An error of up to `epsilon` moves
+    nothing. Verbs are those of every learner; the margin is the prediction itself, and there are
+    no probabilities.
+
+    Parameters
+    ----------
+    update
+        How a label moves the weights: `"pa"`, `"pa1"` or `"pa2"`.
+    C
+        Longest step of `"pa1"`, damping of `"pa2"`, unused by `"pa"`.
+    epsilon
+        Errors up to this are none. Paper: ε.
+    query
+        Whether a label is worth asking for: `"all"`, `"random"`, `"quota"` or `"budget"`, or such a
+        value of `headwater.query`. The budget asks more where larger errors are to be expected: in
+        the mean over the event's features of their running mean |error|.
+    sparsify
+        Which weights are let go: a word or a value of `headwater.sparsify`; None: none.
+    normalize
+        On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is.
+    intercept
+        Add a feature of value 1, `(intercept)`, to every event.
+    seed
+        Same seed and same events: same questions, same weights.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> model = hw.PARegressor(update="pa", epsilon=0.5, intercept=False)
+    >>> model.learn_one({"rain": 2.0}, 10.5)
+    >>> model.predict_one({"rain": 3.0, "wind": 1.0})
+    15.0
+    """
+
+    update: Literal["pa", "pa1", "pa2"] = "pa1"
+    C: float = 1.0
+    epsilon: float = 0.1
+    query: str | Query = "all"
+    sparsify: str | Sparsify | None = None
+    normalize: str | Normalize | None = None
+    intercept: bool = True
+    seed: int = 0
+
+    def _parts(self) -> Parts:
+        owner = type(self).__name__
+        query = Query.of(owner, self.query)
+        if not isinstance(query, (All, Random, Quota, Budget)):
+            raise ParameterError(
+                f"{owner}: query must be all, random, quota or budget; a number has no margin to"
+                f" be unsure by, got {query!r}."
+            )
+        return Parts(
+            model=linear_model(
+                by_word(owner, self.update, self.C),
+                None if self.sparsify is None else Sparsify.of(owner, self.sparsify),
+                task="number",
+                epsilon=self.epsilon,
+            ),
+            query=query,
+            normalize=None if self.normalize is None else Normalize.of(owner, self.normalize),
+            intercept=self.intercept,
+            labels="number",
+        )
+
+    def explain_one(self, x: Event) -> Explanation:
+        """Say what each feature adds to the prediction, and why it would ask. Changes nothing.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> model = hw.PARegressor(update="pa", epsilon=0.0, query=hw.query.Random(0.2))
+        >>> model.learn_one({"rain": 1.0}, 4.0)
+        >>> explanation = model.explain_one({"rain": 2.0})
+        >>> explanation.contributions
+        {'rain': 4.0, '(intercept)': 2.0}
+        >>> print(explanation.reason)
+        query.Random(rate=0.2): it would ask with probability 0.2.
+        """
+        plain = super().explain_one(x)
+        why = f"{self._parts().query!r}: "
+        if isinstance(self._parts().query, Budget):
+            why += "by the errors its features have met, "
+        return plain._replace(
+            reason=f"{why}it would ask with probability {plain.query_probability:.3g}."
+        )

@@ -1,0 +1,282 @@
+//! The second-order perceptron with selective sampling (SEL-2nd).
+//!
+//! It keeps `v`, the sum of `y x` over the mistakes learned, and `M = A⁻¹` with `A = a·I + Σxxᵀ` over
+//! the same events. With `u = M x` and `r = x·u` the margin is
+//! `p = v·u/(1 + r)`, which is `v·(A + xxᵀ)⁻¹x`. A mistake learned (`y p ≤ 0`) moves `v += y x` and
+//! `M -= uuᵀ/(1 + r)`. A new name adds a row and a column of zeros to M with `1/a` on the diagonal;
+//! a name never learned already counts so in a prediction: `x²/a` in r, nothing in `v·u`.
+//! Time and memory O(d²): there is a limit to the names.
+//! Cesa-Bianchi, Gentile and Zaniboni, *Worst-Case Analysis of Selective Sampling for Linear
+//! Classification*, JMLR 7 (2006).
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::model::{Lesson, Score, too_large};
+use crate::vocabulary::Slot;
+use crate::weights::Feature;
+
+/// More names than these are refused: the matrix of so many takes 64 MiB.
+pub const MOST_NAMES: usize = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SecondOrderConfig {
+    /// a: what the start `A = a·I` weighs beside the events learned.
+    pub prior_weight: f64,
+    /// What a query rule looks at: `|p| + p²(1 + r)/2` instead of `|p|`.
+    pub original: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct SecondOrder {
+    config: SecondOrderConfig,
+    mistakes: Vec<f64>, // v
+    matrix: Vec<f64>,   // M, row by row up to its diagonal
+}
+
+/// What is saved.
+#[derive(Serialize, Deserialize)]
+pub struct SecondOrderState {
+    mistakes: Vec<f64>,
+    matrix: Vec<f64>,
+}
+
+/// What the matrix makes of an event.
+struct Look {
+    /// `u = M x`, an entry a known name.
+    image: Vec<f64>,
+    /// `r = x·u`
+    spread: f64,
+    /// `p`
+    margin: f64,
+}
+
+fn place(row: usize, column: usize) -> usize {
+    let (row, column) = if row < column { (column, row) } else { (row, column) };
+    row * (row + 1) / 2 + column
+}
+
+impl SecondOrder {
+    pub fn new(config: SecondOrderConfig) -> Self {
+        Self { config, mistakes: Vec::new(), matrix: Vec::new() }
+    }
+
+    /// Of a name never learned the matrix is to have 1/a on its diagonal.
+    fn fresh(&self) -> f64 {
+        1.0 / self.config.prior_weight
+    }
+
+    fn look(&self, features: &[Feature]) -> Look {
+        let d = self.mistakes.len();
+        let mut image = vec![0.0; d];
+        for feature in features.iter().filter(|feature| (feature.slot as usize) < d) {
+            let column = feature.slot as usize;
+            let start = place(column, 0);
+            for (sum, entry) in image.iter_mut().zip(&self.matrix[start..=start + column]) {
+                *sum += entry * feature.value;
+            }
+            for (row, sum) in image.iter_mut().enumerate().skip(column + 1) {
+                *sum += self.matrix[place(row, column)] * feature.value;
+            }
+        }
+        let mut spread = 0.0;
+        for feature in features {
+            let own = image.get(feature.slot as usize).copied();
+            spread += own.unwrap_or(feature.value * self.fresh()) * feature.value;
+        }
+        let spread = if spread < 0.0 { 0.0 } else { spread }; // by rounding only: M has no such x
+        let mut sum = 0.0;
+        for (v, u) in self.mistakes.iter().zip(&image) {
+            sum += v * u;
+        }
+        Look { margin: sum / (1.0 + spread), image, spread }
+    }
+
+    pub fn score(&self, features: &[Feature]) -> Score {
+        let Look { margin, spread, .. } = self.look(features);
+        let mut score = Score::by_sign(margin);
+        if self.config.original {
+            score.confidence += 0.5 * margin * margin * (1.0 + spread);
+        }
+        score
+    }
+
+    /// The weight of a feature: `M v`, what the margin of a small event is made of.
+    pub fn weight(&self, slot: Slot) -> f64 {
+        let row = slot as usize;
+        let mut sum = 0.0;
+        for (column, v) in self.mistakes.iter().enumerate() {
+            sum += self.matrix[place(row, column)] * v;
+        }
+        sum
+    }
+
+    /// `(M v)_i x_i/(1 + r)`
+    pub fn contributions(&self, features: &[Feature]) -> Vec<f64> {
+        let spread = self.look(features).spread;
+        let weight = |feature: &Feature| {
+            let known = (feature.slot as usize) < self.mistakes.len();
+            if known { self.weight(feature.slot) } else { 0.0 }
+        };
+        features.iter().map(|f| weight(f) * f.value / (1.0 + spread)).collect()
+    }
+
+    pub fn learn(&mut self, lesson: &Lesson<'_>) -> Result<bool, Error> {
+        if lesson.names > MOST_NAMES {
+            return Err(Error::Event(format!(
+                "event: this learner keeps a matrix of all pairs of names and takes at most \
+                 {MOST_NAMES} names; with this event there would be {}. Use a learner without a \
+                 matrix, such as PAA or SEL-ada; nothing was changed.",
+                lesson.names
+            )));
+        }
+        lesson.squared_norm()?;
+        let Look { mut image, spread, margin } = self.look(lesson.features);
+        if !margin.is_finite() || !spread.is_finite() {
+            return Err(too_large("its margin"));
+        }
+        let sign = lesson.target.sign();
+        let mistake = sign * margin <= 0.0;
+        image.resize(lesson.names, 0.0);
+        for feature in lesson.features.iter().filter(|f| f.slot as usize >= lesson.known) {
+            image[feature.slot as usize] = feature.value * self.fresh();
+        }
+        let root = (1.0 + spread).sqrt();
+        for u in &mut image {
+            *u /= root; // at most √M_ii, whatever x is
+        }
+        let moved =
+            |f: &Feature| self.mistakes.get(f.slot as usize).unwrap_or(&0.0) + sign * f.value;
+        let finite = lesson.features.iter().all(|f| moved(f).is_finite())
+            && image.iter().all(|u| (u * u).is_finite());
+        if mistake && !finite {
+            return Err(too_large("a weight"));
+        }
+
+        // From here on nothing can fail.
+        self.grow(lesson.names);
+        if mistake {
+            for feature in lesson.features {
+                self.mistakes[feature.slot as usize] += sign * feature.value;
+            }
+            if spread > 0.0 {
+                self.narrow(&image);
+            }
+        }
+        Ok(mistake)
+    }
+
+    fn grow(&mut self, names: usize) {
+        for row in self.mistakes.len()..names {
+            self.matrix.resize(place(row, row), 0.0);
+            self.matrix.push(self.fresh());
+        }
+        self.mistakes.resize(names, 0.0);
+    }
+
+    /// `M -= zzᵀ`
+    fn narrow(&mut self, z: &[f64]) {
+        let mut entries = self.matrix.iter_mut();
+        for (row, &by) in z.iter().enumerate() {
+            for (other, entry) in z[..row].iter().zip(entries.by_ref()) {
+                *entry -= by * other;
+            }
+            if let Some(diagonal) = entries.next() {
+                *diagonal = (*diagonal - by * by).max(0.0); // below 0 by rounding only
+            }
+        }
+    }
+
+    pub fn state(&self) -> SecondOrderState {
+        SecondOrderState { mistakes: self.mistakes.clone(), matrix: self.matrix.clone() }
+    }
+
+    /// Put a saved state back, for so many names.
+    pub fn adopt(&mut self, state: &SecondOrderState, names: usize) -> Result<(), &'static str> {
+        if names > MOST_NAMES {
+            return Err("it has too many names");
+        }
+        if state.mistakes.len() != names || state.matrix.len() != names * (names + 1) / 2 {
+            return Err("its matrix is not as large as its names");
+        }
+        if !state.mistakes.iter().chain(&state.matrix).all(|number| number.is_finite()) {
+            return Err("a number is not finite");
+        }
+        if (0..names).any(|row| state.matrix[place(row, row)] < 0.0) {
+            return Err("its matrix has a diagonal below 0");
+        }
+        self.mistakes.clone_from(&state.mistakes);
+        self.matrix.clone_from(&state.matrix);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Target;
+    use crate::random::Generator;
+
+    fn model(prior_weight: f64, original: bool) -> SecondOrder {
+        SecondOrder::new(SecondOrderConfig { prior_weight, original })
+    }
+
+    fn lesson(features: &[Feature], class: usize, known: usize, names: usize) -> Lesson<'_> {
+        let target = Target::Class(class);
+        Lesson { features, target, known, names, positives: 1, negatives: 1 }
+    }
+
+    #[test]
+    fn the_first_mistake_by_hand() {
+        let mut model = model(2.0, true);
+        let x = [Feature { slot: 0, value: 2.0 }];
+        assert_eq!(model.score(&x).margin, 0.0);
+        assert!(model.learn(&lesson(&x, 1, 0, 1)).unwrap());
+        // u = 1, r = 2, so M = 1/2 − 1/3 = 1/6 = 1/(2 + 2²), and v = 2.
+        assert!((model.matrix[0] - 1.0 / 6.0).abs() < 1e-15);
+        let score = model.score(&x);
+        assert!((score.margin - 0.4).abs() < 1e-15); // v·(A + xx)⁻¹x = 2·2/10
+        let expected = 0.4 + 0.5 * 0.16 * (1.0 + 4.0 / 6.0);
+        assert!((score.confidence - expected).abs() < 1e-15);
+        assert!(!model.learn(&lesson(&x, 1, 1, 1)).unwrap());
+    }
+
+    #[test]
+    fn the_matrix_stays_the_inverse_of_a_plus_the_mistakes() {
+        let (mut model, mut draws) = (model(0.5, false), Generator::from_seed(4));
+        let d = 6;
+        let mut inverse = vec![vec![0.0; d]; d]; // A
+        for (i, row) in inverse.iter_mut().enumerate() {
+            row[i] = 0.5;
+        }
+        let mut known = 0;
+        for round in 0..60 {
+            let names = (2 + round / 10).min(d);
+            let x: Vec<Feature> = (0..names)
+                .map(|slot| Feature { slot: slot as Slot, value: draws.uniform() - 0.5 })
+                .collect();
+            let class = usize::from(draws.uniform() < 0.5);
+            if model.learn(&lesson(&x, class, known, names)).unwrap() {
+                for (a, b) in x.iter().flat_map(|a| x.iter().map(move |b| (a, b))) {
+                    inverse[a.slot as usize][b.slot as usize] += a.value * b.value;
+                }
+            }
+            known = names;
+        }
+        for (i, row) in inverse.iter().enumerate() {
+            for j in 0..d {
+                let product: f64 = (0..d).map(|k| row[k] * model.matrix[place(k, j)]).sum();
+                assert!((product - f64::from(u8::from(i == j))).abs() < 1e-10);
+            }
+        }
+    }
+
+    #[test]
+    fn too_many_names_are_refused() {
+        let mut model = model(1.0, false);
+        let x: Vec<Feature> =
+            (0..=MOST_NAMES).map(|slot| Feature { slot: slot as Slot, value: 1.0 }).collect();
+        assert!(matches!(model.learn(&lesson(&x, 1, 0, x.len())), Err(Error::Event(_))));
+        assert!(model.mistakes.is_empty());
+    }
+}
