@@ -8,6 +8,7 @@ from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
 from headwater.learners.names import named, names
 from headwater.learners.olsf import OLSF
+from headwater.learners.olvf import OLVF
 from headwater.learners.paa import CSPAA, MPAA, PAA
 from headwater.types import Explanation, Feature, Rows, Trace
 
@@ -16,6 +17,7 @@ __all__ = [
     "FLLS",
     "MPAA",
     "OLSF",
+    "OLVF",
     "PAA",
     "Decision",
     "Explanation",

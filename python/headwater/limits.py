@@ -48,6 +48,7 @@ def _one_of(*words: str) -> tuple[Callable[[Any], bool], str]:
 LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     # learners
     "C": (lambda v: v is None or _positive(v), "a number above 0, or None"),
+    "C_space": (_positive, "a number above 0"),
     "positive_margin": (
         lambda v: _positive(v) or v == "balanced" or hasattr(v, "sensitivity_weight"),
         'a number above 0 or "balanced"',
@@ -83,16 +84,23 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "start": (lambda v: v is None or _share(v), "in (0, 1], or None"),
     "permute_columns": (_truth, "True or False"),
     "shuffle": (_truth, "True or False"),
+    "removed": (lambda v: _is_number(v) and 0 <= v <= 1, "in [0, 1]"),
     "events": (_count, "a whole number above 0"),
     "n": (_count, "a whole number above 0"),
     "incident_share": (_inside, "in (0, 1)"),
     "missing_share": (lambda v: _is_number(v) and 0 <= v <= 0.5, "in [0, 0.5]"),
 }
 
+# Where a learner means something else by a name.
+OWN_LIMITS: dict[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
+    ("OLVF", "C"): (_positive, "a number above 0"),
+    ("OLVF", "confidence"): _one_of("multiply", "divide"),
+}
+
 
 def check(owner: str, **parameters: object) -> None:
     """Raise a `ParameterError` unless each value lies within the limits of its parameter."""
     for name, value in parameters.items():
-        test, expected = LIMITS[name]
+        test, expected = OWN_LIMITS.get((owner, name)) or LIMITS[name]
         if not test(value):
             raise ParameterError(f"{owner}: {name} must be {expected}, got {value!r}.")

@@ -16,6 +16,7 @@ from headwater.learners.base import Learner
 from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
 from headwater.learners.olsf import OLSF
+from headwater.learners.olvf import OLVF
 from headwater.learners.paa import CSPAA, MPAA, PAA
 from headwater.learners.query import All, Decaying, Margin, Query, Quota, Random, SelAda
 from headwater.learners.slots import Slot
@@ -130,6 +131,7 @@ def _table() -> dict[str, _Recipe]:
     table["OLSF-I-rand"] = _preset(OLSF, update="pa1", keep="random", l1_radius=30.0)
     table["OLSF-I-per"] = _preset(OLSF, update="perceptron", C=1.0, keep="largest")
     table["OFS"] = _ofs()
+    table["OLVF"] = _preset(OLVF)
 
     table["PE"] = _composed(Perceptron(), All())  # PAA
     table["RPE"] = _composed(Perceptron(), Random())

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::labels::{Label, Labels};
 use crate::linear::{Linear, LinearConfig};
 use crate::model::{Lesson, Model, Score, Target, squared_norm};
+use crate::olvf::{Olvf, OlvfConfig};
 use crate::query::{Moment, QueryRule, QueryState};
 use crate::random::Generator;
 use crate::view::{Shown, View};
@@ -29,12 +30,14 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub enum ModelConfig {
     Linear(LinearConfig),
+    Olvf(OlvfConfig),
 }
 
 impl ModelConfig {
     fn build(&self, labels: &Labels) -> Result<Model, Error> {
         Ok(match self {
             Self::Linear(config) => Model::Linear(Linear::new(*config, labels.vectors())?),
+            Self::Olvf(config) => Model::Olvf(Olvf::new(*config)),
         })
     }
 }
@@ -287,6 +290,11 @@ impl Learner {
         let Score { class, margin, .. } = score;
         let decision = Decision { class, margin, query_probability, asked };
         Ok((self.model.contributions(features), decision))
+    }
+
+    /// What else the model can say of an event, by name. Changes nothing.
+    pub fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
+        self.model.details(features)
     }
 
     /// Learn an event of the stream that no decision was made about.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::linear::{Linear, LinearState};
+use crate::olvf::{Olvf, OlvfState};
 use crate::random::Generator;
 use crate::vocabulary::Slot;
 use crate::weights::Feature;
@@ -90,11 +91,13 @@ pub fn too_large(what: &str) -> Error {
 #[serde(rename_all = "snake_case")]
 pub enum ModelState {
     Linear(LinearState),
+    Olvf(OlvfState),
 }
 
 #[derive(Clone, Debug)]
 pub enum Model {
     Linear(Linear),
+    Olvf(Olvf),
 }
 
 impl Model {
@@ -102,6 +105,7 @@ impl Model {
     pub fn score(&self, features: &[Feature], _draws: &Generator) -> Result<Score, Error> {
         let score = match self {
             Self::Linear(model) => model.score(features),
+            Self::Olvf(model) => model.score(features),
         };
         if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
     }
@@ -120,6 +124,7 @@ impl Model {
     pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<bool, Error> {
         match self {
             Self::Linear(model) => model.learn(lesson, draws),
+            Self::Olvf(model) => model.learn(lesson),
         }
     }
 
@@ -127,6 +132,15 @@ impl Model {
     pub fn contributions(&self, features: &[Feature]) -> Vec<f64> {
         match self {
             Self::Linear(model) => model.contributions(features),
+            Self::Olvf(model) => model.contributions(features),
+        }
+    }
+
+    /// What else there is to say of an event, by name.
+    pub fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
+        match self {
+            Self::Linear(_) => Vec::new(),
+            Self::Olvf(model) => model.details(features),
         }
     }
 
@@ -134,12 +148,14 @@ impl Model {
     pub fn weight(&self, slot: Slot, vector: usize) -> f64 {
         match self {
             Self::Linear(model) => model.weight(slot, vector),
+            Self::Olvf(model) => model.weight(slot),
         }
     }
 
     pub fn state(&self) -> ModelState {
         match self {
             Self::Linear(model) => ModelState::Linear(model.state()),
+            Self::Olvf(model) => ModelState::Olvf(model.state()),
         }
     }
 
@@ -152,6 +168,8 @@ impl Model {
     ) -> Result<(), &'static str> {
         match (self, state) {
             (Self::Linear(model), ModelState::Linear(state)) => model.adopt(state, names, vectors),
+            (Self::Olvf(model), ModelState::Olvf(state)) => model.adopt(state, names),
+            _ => Err("it is the state of another kind of model"),
         }
     }
 }

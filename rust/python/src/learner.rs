@@ -46,7 +46,13 @@ pub struct Learner {
     inner: Mutex<Option<Inner>>,
 }
 
-type Explained<'py> = (Option<Bound<'py, PyAny>>, f64, Vec<(Bound<'py, PyAny>, f64)>, f64);
+type Explained<'py> = (
+    Option<Bound<'py, PyAny>>,
+    f64,
+    Vec<(Bound<'py, PyAny>, f64)>,
+    f64,
+    Vec<(&'static str, f64)>,
+);
 type Traced<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<f64>>,
@@ -325,7 +331,7 @@ impl Learner {
         })
     }
 
-    /// (prediction, margin, [(name, contribution)], query probability) of an event.
+    /// (prediction, margin, [(name, contribution)], query probability, [(word, detail)]) of an event.
     fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
         self.on_view(x, |py, inner, event| {
             let (contributions, decided) = inner.core.explain(&event.entrant.features).map_err(raise)?;
@@ -338,7 +344,8 @@ impl Learner {
                 named.push((name, amount));
             }
             let prediction = spoken(py, &inner.core, decided.class, decided.margin)?;
-            Ok((prediction, decided.margin, named, decided.query_probability))
+            let details = inner.core.details(&event.entrant.features);
+            Ok((prediction, decided.margin, named, decided.query_probability, details))
         })
     }
 
