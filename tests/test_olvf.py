@@ -46,9 +46,7 @@ def model_of(config: Config, **more: Any) -> hw.OLVF:
 
 @EXAMPLES
 @given(config=CONFIGS, rounds=st.lists(st.tuples(EVENTS, st.booleans()), max_size=25))
-def test_every_round_equals_the_reference(
-    config: Config, rounds: list[tuple[Event, bool]]
-) -> None:
+def test_every_round_equals_the_reference(config: Config, rounds: list[tuple[Event, bool]]) -> None:
     model = model_of(config)
     for event, label in rounds:
         check_round(config, model, event, label)
@@ -103,8 +101,7 @@ def differences(core: State, before: State, learned: Learned) -> list[str]:
         if cut >= 0 and not certain and abs(abs(full[0]) - cut) <= tolerance:
             allowed = [(0.0, 0.0), full]
         if not any(
-            abs(got[0] - w) <= tolerance and abs(got[1] - u) <= space_tolerance
-            for w, u in allowed
+            abs(got[0] - w) <= tolerance and abs(got[1] - u) <= space_tolerance for w, u in allowed
         ):
             found.append(f"{name!r}: {got} is not {wanted}")
     if sum(w != 0 for w in core.weights) > kept:

@@ -10,6 +10,7 @@ REQUIRED = [
     *("FLLS", "FLLS-I", "FLLS-II", "RFLLS", "RFLLS-I", "RFLLS-II", "PEA", "RPEA"),
     *("FLLS-I_SN", "FLLS-I_SI", "FLLS-I_f"),
     *("OLSF", "OLSF-I", "OLSF-II", "OLSF-I-all", "OLSF-I-rand", "OLSF-I-per", "OFS"),
+    "OLVF",
     *("PE", "PA", "PA-I", "PA-II", "PAA", "PAA-I", "PAA-II", "SEL-ada"),
     *("RPE", "RPA", "RPA-I", "RPA-II"),
     *("CSPAA", "CSPAA(a)", "CSRND", "PAUM", "CPA", "CW-diag", "LEPE"),
