@@ -173,8 +173,8 @@ def test_among_equal_weights_the_older_feature_is_kept() -> None:
 
 def test_a_zero_is_carried_and_an_absent_feature_is_not() -> None:
     with_zero, without = hw.OLVF(C_space=1.0), hw.OLVF(C_space=1.0)
-    for model, event in ((with_zero, {"a": 1.0, "b": 0.0}), (without, {"a": 1.0, "b": None})):
-        model.learn_one(event, True)
+    with_zero.learn_one({"a": 1.0, "b": 0.0}, True)
+    without.learn_one({"a": 1.0, "b": None}, True)
     assert len(with_zero.features()) == 2
     assert with_zero.weights() != without.weights()  # another event confidence
     confidence = with_zero.explain_one({"b": 0.0}).details["event_confidence"]
