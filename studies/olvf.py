@@ -40,7 +40,8 @@ from headwater.types import Rows
 REFERENCES = Path(__file__).with_name("olvf_reference.csv")
 REMOVED = {f"removed {share}": share for share in (0.25, 0.5, 0.75)}
 GRID = tuple(10.0**power for power in range(-5, 1))
-ALGORITHMS = ("multiply", "divide", "PA-I")
+ALGORITHMS = ("multiply", "divide", "PA-I", "default")
+DEFAULT = hw.OLVF()
 
 
 class Cell(NamedTuple):
@@ -59,7 +60,7 @@ class Reference(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A learner of the grid; PA-I has no C_space."""
+    """A learner of the grid, or OLVF as it is by default; PA-I has no C_space."""
 
     algorithm: str
     C: float
@@ -86,6 +87,7 @@ class Outcome(NamedTuple):
 CHOICES = [
     *(Choice(word, C, space) for word in ALGORITHMS[:2] for C, space in product(GRID, GRID)),
     *(Choice("PA-I", C, None) for C in GRID),
+    Choice("default", DEFAULT.C, DEFAULT.C_space),
 ]
 
 
@@ -132,7 +134,8 @@ def learner(choice: Choice) -> hw.Learner:
     """The learner that a choice stands for."""
     if choice.C_space is None:
         return hw.named("PA-I", C=choice.C)
-    return hw.named("OLVF", C=choice.C, C_space=choice.C_space, confidence=choice.algorithm)
+    word = "divide" if choice.algorithm == "divide" else "multiply"
+    return hw.named("OLVF", C=choice.C, C_space=choice.C_space, confidence=word)
 
 
 class Repeat(NamedTuple):
@@ -230,7 +233,7 @@ def report(
         if not exceptions
         else f"Errors do not rise with the share removed: {', '.join(exceptions)}."
     )
-    for word in ("divide", "PA-I"):
+    for word in ALGORITHMS[1:]:
         ratios = [o[word].mean / o["multiply"].mean - 1 for o in outcomes.values()]
         console.print(
             f"{word}: {100 * min(ratios):+.1f} % to {100 * max(ratios):+.1f} % errors beside"
