@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 from paper_numbers import (
     TOLERATED_ERRORS,
-    WIDTH,
     Data,
     check_data,
     check_reader,
@@ -40,6 +39,7 @@ from headwater.types import Rows
 REFERENCES = Path(__file__).with_name("olvf_reference.csv")
 REMOVED = {f"removed {share}": share for share in (0.25, 0.5, 0.75)}
 GRID = tuple(10.0**power for power in range(-5, 1))
+WIDTH = 160  # of the table, wherever it goes: numbers are never cut
 ALGORITHMS = ("multiply", "divide", "PA-I", "default")
 DEFAULT = hw.OLVF()
 

@@ -2,6 +2,7 @@
 
 import gzip
 import importlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,16 @@ import pytest
 from click.testing import CliRunner
 
 STUDIES = Path(__file__).parent.parent / "studies"
+REAL_DATA = os.environ.get("HEADWATER_DATA")
 
 
 @pytest.fixture
 def study(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(STUDIES))
     study = importlib.import_module("olvf")
-    some = [*study.CHOICES[::7], study.CHOICES[-1]]  # of each algorithm
+    wanted = (0.01, 0.1)  # of each algorithm
+    some = [c for c in study.CHOICES if c.C in wanted and c.C_space in (1e-5, 0.01, None)]
+    some.append(study.CHOICES[-1])
     monkeypatch.setattr(study, "CHOICES", some)
     return study
 
@@ -78,3 +82,18 @@ def test_a_mean_that_falls_with_the_share_removed_is_named(study: Any) -> None:
         for place, kind in enumerate(study.REMOVED)
     }
     assert study.falling(outcomes) == ["PA-I on wbc"]
+
+
+@pytest.mark.skipif(not REAL_DATA, reason="HEADWATER_DATA does not name a folder with data sets")
+@pytest.mark.parametrize("data", ["wdbc", "ionosphere"])
+def test_real_data_gives_the_numbers_of_the_notes_and_errors_rise(study: Any, data: str) -> None:
+    pytest.importorskip("sklearn")
+    cells = [study.Cell(kind, data) for kind in (*study.REMOVED, "trapezoid")]
+    outcomes = study.run(Path(str(REAL_DATA)), cells, repeats=20, jobs=1)
+    references = study.read_references()
+    for cell in (cells[0], cells[-1]):
+        notes = references[cell].notes
+        assert study.agrees(outcomes[cell]["multiply"], notes)
+        assert outcomes[cell]["PA-I"].mean < 1.1 * outcomes[cell]["multiply"].mean
+    del outcomes[cells[-1]]
+    assert study.falling(outcomes) == []
