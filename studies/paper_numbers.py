@@ -14,14 +14,14 @@ what the rounding of the printed reference explains.
 import csv
 import math
 import multiprocessing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import click
 import numpy as np
@@ -152,16 +152,28 @@ def file_of(folder: Path, name: str) -> Path:
 @lru_cache(maxsize=2)
 def load(path: Path) -> Data:
     """Read a binary data set and scale it: z-scores by column, then unit rows."""
+    raw = read(path)
+    return raw._replace(values=scaled(raw.values))
+
+
+def read(path: Path) -> Data:
+    """A data set as it lies in its file."""
     from sklearn.datasets import load_svmlight_file  # type: ignore[import-untyped, unused-ignore]
 
     X, y = load_svmlight_file(path, zero_based=False)
-    return Data(scaled(X.toarray()), y.astype(np.int64))
+    return Data(X.toarray(), y.astype(np.int64))
+
+
+def z_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each column with mean 0 and deviation 1 (a constant one: 0)."""
+    deviation = values.std(axis=0)
+    z: NDArray[np.float64] = (values - values.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+    return z
 
 
 def scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each column with mean 0 and deviation 1 (a constant one: 0), then each row of length 1."""
-    deviation = values.std(axis=0)
-    z = (values - values.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    """The z-scores by column, then each row of length 1."""
+    z = z_scores(values)
     length = np.linalg.norm(z, axis=1, keepdims=True)
     unit: NDArray[np.float64] = z / np.where(length > 0, length, 1.0)
     return unit
@@ -233,19 +245,23 @@ def run(folder: Path, cells: Iterable[Cell], repeats: int, jobs: int) -> dict[Ce
     """Every cell's outcome, the same for every number of jobs."""
     cells = list(cells)
     work = [Repeat(file_of(folder, c.data), c, seed) for c in cells for seed in range(repeats)]
-    results = iter(list(_results(work, jobs)))
+    results = iter(list(in_order(run_repeat, work, jobs)))
     return {cell: summarise(cell.algorithm, list(islice(results, repeats))) for cell in cells}
 
 
-def _results(work: list[Repeat], jobs: int) -> Iterator[list[Score]]:
+Work = TypeVar("Work")
+Result = TypeVar("Result")
+
+
+def in_order(task: Callable[[Work], Result], work: list[Work], jobs: int) -> Iterator[Result]:
     """The results in the order of the work, with a bar while it is done."""
     bar = {"description": "repeats", "total": len(work), "console": Console(stderr=True)}
     if jobs == 1:
-        yield from track(map(run_repeat, work), **bar)  # type: ignore[arg-type]
+        yield from track(map(task, work), **bar)  # type: ignore[arg-type]
         return
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=fresh) as pool:
-        yield from track(pool.map(run_repeat, work), **bar)  # type: ignore[arg-type]
+        yield from track(pool.map(task, work), **bar)  # type: ignore[arg-type]
 
 
 TITLES = {

@@ -45,6 +45,11 @@ CLASSES: dict[str, Make] = {
         sparsify=hw.sparsify.KeepCount(count=3, l2_radius=0.7),
     ),
     "Linear(closed)": partial(hw.Linear, update="perceptron", query="random", growth="closed"),
+    "OLVF()": hw.OLVF,
+    "OLVF(sparse, divide)": partial(
+        hw.OLVF, C=1.0, C_space=1.0, l1_radius=0.1, kept_share=0.4, confidence="divide"
+    ),
+    "OLVF(budget)": partial(hw.OLVF, query=hw.query.Budget(0.4), kept_share=0.6),
     "OLSF(legacy)": partial(hw.OLSF, legacy=True, kept_share=0.3),
     "SEL2(original)": partial(hw.SEL2, query_form="original", prior_weight=0.5, query_width=3.0),
     "OFSP(few)": partial(hw.OFSP, count=2, exploration=0.5),

@@ -11,6 +11,7 @@ REQUIRED = [
     *("FLLS-I_SN", "FLLS-I_SI", "FLLS-I_f"),
     *("OLSF", "OLSF-I", "OLSF-II", "OLSF-I-all", "OLSF-I-rand", "OLSF-I-per", "OFS", "OFS_P"),
     *("PE", "PA", "PA-I", "PA-II", "PAA", "PAA-I", "PAA-II", "SEL-ada", "SEL-2nd"),
+    "OLVF",
     *("RPE", "RPA", "RPA-I", "RPA-II"),
     *("CSPAA", "CSPAA(a)", "CSRND", "PAUM", "CPA", "CW-diag", "LEPE"),
     *("MPE", "MPA", "MPA-I", "MPA-II", "MPEA", "MPAA", "MPAA-I", "MPAA-II"),

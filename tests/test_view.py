@@ -7,11 +7,11 @@ from math import isclose
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
-from tests.reference.state import read_file
-from tests.reference.view import Name, ViewState, look, read_view, show
 
 import headwater as hw
 from headwater.errors import StepError
+from reference.state import read_file
+from reference.view import Name, ViewState, look, read_view, show
 
 NAMES: list[Name] = ["a", "b", "c", 7, 8]
 VALUES = st.one_of(

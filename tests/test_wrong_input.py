@@ -28,7 +28,7 @@ from headwater.errors import (
     StepError,
 )
 from headwater.limits import LIMITS
-from headwater.streams import SensorNetwork, Trapezoid
+from headwater.streams import SensorNetwork, Trapezoid, Varying
 
 TWICE = [[0.5, 1.0], [1.0, nan]]
 
@@ -386,6 +386,7 @@ PARAMETERS = [
 
 LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "C": (lambda v: hw.PAA(C=v), [0, -1.0, nan, "1", True]),
+    "C_space": (lambda v: hw.OLVF(C_space=v), [0, -1.0, nan, None]),
     "positive_margin": (lambda v: hw.CSPAA(positive_margin=v), [0, nan, "rare", None]),
     "sensitivity_weight": (lambda v: hw.update.Balanced(v), [0, 1, nan, None]),
     "confidence": (lambda v: hw.update.CW(v), [0.5, 1, nan, "0.9"]),
@@ -414,6 +415,7 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "start": (lambda v: Trapezoid(TWICE, [0, 1], start=v), [0, 1.1, nan]),
     "permute_columns": (lambda v: Trapezoid(TWICE, [0, 1], permute_columns=v), [1, None]),
     "shuffle": (lambda v: Trapezoid(TWICE, [0, 1], shuffle=v), [1, None]),
+    "removed": (lambda v: Varying(TWICE, [0, 1], removed=v), [-0.1, 1.1, nan, True]),
     "events": (lambda v: SensorNetwork(v), [0, 1.5, None]),
     "n": (lambda v: SensorNetwork(10).held_out(v), [0, -1, 1.5]),
     "incident_share": (lambda v: SensorNetwork(10, incident_share=v), [0, 1, nan]),

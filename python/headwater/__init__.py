@@ -9,6 +9,7 @@ from headwater.learners.linear import Linear
 from headwater.learners.names import named, names
 from headwater.learners.ofs import OFSP
 from headwater.learners.olsf import OLSF
+from headwater.learners.olvf import OLVF
 from headwater.learners.paa import CSPAA, MPAA, PAA
 from headwater.learners.regression import PARegressor
 from headwater.learners.second_order import SEL2
@@ -20,6 +21,7 @@ __all__ = [
     "MPAA",
     "OFSP",
     "OLSF",
+    "OLVF",
     "PAA",
     "SEL2",
     "Decision",

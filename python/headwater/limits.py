@@ -78,6 +78,7 @@ COUNT = Limit(_whole, _positive, "a whole number above 0")
 LIMITS: dict[str, Limit] = {
     # learners
     "C": Limit(_number, _positive, "a number above 0, or None", optional=True),
+    "C_space": ABOVE_ZERO,
     "positive_margin": Limit(
         _positive_margin,
         lambda v: not isinstance(v, float) or v > 0,
@@ -120,10 +121,17 @@ LIMITS: dict[str, Limit] = {
     "start": Limit(_number, lambda v: 0 < v <= 1, "in (0, 1], or None", optional=True),
     "permute_columns": TRUTH,
     "shuffle": TRUTH,
+    "removed": Limit(_number, lambda v: 0 <= v <= 1, "in [0, 1]"),
     "events": COUNT,
     "n": COUNT,
     "incident_share": INSIDE,
     "missing_share": Limit(_number, lambda v: 0 <= v <= 0.5, "in [0, 0.5]"),
+}
+
+# Where a learner means something else by a name.
+OWN_LIMITS: dict[tuple[str, str], Limit] = {
+    ("OLVF", "C"): ABOVE_ZERO,
+    ("OLVF", "confidence"): _one_of("multiply", "divide"),
 }
 
 
@@ -131,7 +139,7 @@ def check(owner: str, **parameters: Any) -> dict[str, Any]:
     """The parameters as plain Python values; a `ParameterError` if one is beyond its limits."""
     plain: dict[str, Any] = {}
     for name, value in parameters.items():
-        limit = LIMITS[name]
+        limit = OWN_LIMITS.get((owner, name), LIMITS[name])
         if value is None and limit.optional:
             plain[name] = None
             continue

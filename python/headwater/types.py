@@ -44,6 +44,7 @@ class Explanation(NamedTuple):
 
     `contributions` holds weight times value by feature name, largest first; they add up to the
     margin. With several classes they are those of the predicted class minus its rival's.
+    `details` holds what else the learner can say of the event, by name: `OLVF` its confidences.
 
     Examples
     --------
@@ -59,6 +60,7 @@ class Explanation(NamedTuple):
     contributions: dict[Name, float]
     query_probability: float
     reason: str
+    details: dict[str, float] = {}  # noqa: RUF012 - a NamedTuple's default, never written to
 
 
 @dataclass(frozen=True, eq=False)

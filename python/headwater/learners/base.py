@@ -139,14 +139,16 @@ class Learner(_core.Learner):
         >>> print(explanation.reason)
         query.Margin(width=1.0): |margin| is 1.6, so it would ask with probability 0.385.
         """
-        prediction, margin, contributions, probability = self._explain(x)
+        prediction, margin, contributions, probability, details = self._explain(x)
         contributions.sort(key=lambda item: -abs(item[1]))
         rule = repr(self._parts().query)
         reason = (
             f"{rule}: |margin| is {abs(margin):.3g}, so it would ask with probability"
             f" {probability:.3g}."
         )
-        return Explanation(prediction, margin, dict(contributions), probability, reason)
+        return Explanation(
+            prediction, margin, dict(contributions), probability, reason, dict(details)
+        )
 
     def features(self) -> list[Feature]:
         """What it has learned from, in the order in which it met the names.

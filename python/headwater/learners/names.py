@@ -17,6 +17,7 @@ from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
 from headwater.learners.ofs import OFSP
 from headwater.learners.olsf import OLSF
+from headwater.learners.olvf import OLVF
 from headwater.learners.paa import CSPAA, MPAA, PAA
 from headwater.learners.query import All, Decaying, Margin, Query, Quota, Random, SelAda
 from headwater.learners.second_order import SEL2
@@ -133,6 +134,7 @@ def _table() -> dict[str, _Recipe]:
     table["OLSF-I-per"] = _preset(OLSF, update="perceptron", C=1.0, keep="largest")
     table["OFS"] = _ofs()
     table["OFS_P"] = _preset(OFSP)
+    table["OLVF"] = _preset(OLVF)
 
     table["PE"] = _composed(Perceptron(), All())  # PAA
     table["RPE"] = _composed(Perceptron(), Random())

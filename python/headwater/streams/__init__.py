@@ -3,5 +3,6 @@
 from headwater.streams.base import Stream
 from headwater.streams.network import Sensor, SensorNetwork
 from headwater.streams.trapezoid import Trapezoid
+from headwater.streams.varying import Varying
 
-__all__ = ["Sensor", "SensorNetwork", "Stream", "Trapezoid"]
+__all__ = ["Sensor", "SensorNetwork", "Stream", "Trapezoid", "Varying"]

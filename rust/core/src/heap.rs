@@ -75,6 +75,11 @@ impl Heap {
         }
     }
 
+    /// The slot with the smallest key.
+    pub fn smallest(&self) -> Option<Slot> {
+        self.entries.first().map(|entry| entry.slot)
+    }
+
     /// Take out the smallest.
     #[cfg(test)]
     pub fn pop(&mut self) -> Option<Slot> {

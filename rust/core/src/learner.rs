@@ -4,6 +4,7 @@ use crate::Error;
 use crate::labels::{Label, Labels};
 use crate::linear::{Linear, LinearConfig};
 use crate::model::{Lesson, Model, Score, Target, squared_norm};
+use crate::olvf::{Olvf, OlvfConfig};
 use crate::partial::{Partial, PartialConfig};
 use crate::query::{Moment, QueryRule, QueryState};
 use crate::random::Generator;
@@ -33,6 +34,7 @@ pub enum ModelConfig {
     Linear(LinearConfig),
     SecondOrder(SecondOrderConfig),
     Partial(PartialConfig),
+    Olvf(OlvfConfig),
 }
 
 impl ModelConfig {
@@ -41,6 +43,7 @@ impl ModelConfig {
             Self::Linear(config) => Model::Linear(Linear::new(*config, labels.vectors())?),
             Self::SecondOrder(config) => Model::SecondOrder(SecondOrder::new(*config)),
             Self::Partial(config) => Model::Partial(Partial::new(*config)),
+            Self::Olvf(config) => Model::Olvf(Olvf::new(*config)),
         })
     }
 }
@@ -296,6 +299,11 @@ impl Learner {
         let Score { class, margin, .. } = score;
         let decision = Decision { class, margin, query_probability, asked };
         Ok((self.model.contributions(features, &self.draws), decision))
+    }
+
+    /// What else the model can say of an event, by name. Changes nothing.
+    pub fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
+        self.model.details(features)
     }
 
     /// Learn an event of the stream that no decision was made about.

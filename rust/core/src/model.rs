@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::linear::{Linear, LinearState};
+use crate::olvf::{Olvf, OlvfState};
 use crate::partial::{Partial, PartialState};
 use crate::random::Generator;
 use crate::second_order::{SecondOrder, SecondOrderState};
@@ -93,6 +94,7 @@ pub enum ModelState {
     Linear(LinearState),
     SecondOrder(SecondOrderState),
     Partial(PartialState),
+    Olvf(OlvfState),
 }
 
 #[derive(Clone, Debug)]
@@ -100,6 +102,7 @@ pub enum Model {
     Linear(Linear),
     SecondOrder(SecondOrder),
     Partial(Partial),
+    Olvf(Olvf),
 }
 
 impl Model {
@@ -109,6 +112,7 @@ impl Model {
             Self::Linear(model) => model.score(features),
             Self::SecondOrder(model) => model.score(features),
             Self::Partial(model) => model.score(features, draws),
+            Self::Olvf(model) => model.score(features),
         };
         if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
     }
@@ -129,6 +133,7 @@ impl Model {
             Self::Linear(model) => model.learn(lesson, draws),
             Self::SecondOrder(model) => model.learn(lesson),
             Self::Partial(model) => model.learn(lesson, draws),
+            Self::Olvf(model) => model.learn(lesson),
         }
     }
 
@@ -138,6 +143,15 @@ impl Model {
             Self::Linear(model) => model.contributions(features),
             Self::SecondOrder(model) => model.contributions(features),
             Self::Partial(model) => model.contributions(features, draws),
+            Self::Olvf(model) => model.contributions(features),
+        }
+    }
+
+    /// What else there is to say of an event, by name.
+    pub fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
+        match self {
+            Self::Olvf(model) => model.details(features),
+            _ => Vec::new(),
         }
     }
 
@@ -147,6 +161,7 @@ impl Model {
             Self::Linear(model) => model.weight(slot, vector),
             Self::SecondOrder(model) => model.weight(slot),
             Self::Partial(model) => model.weight(slot),
+            Self::Olvf(model) => model.weight(slot),
         }
     }
 
@@ -155,6 +170,7 @@ impl Model {
             Self::Linear(model) => ModelState::Linear(model.state()),
             Self::SecondOrder(model) => ModelState::SecondOrder(model.state()),
             Self::Partial(model) => ModelState::Partial(model.state()),
+            Self::Olvf(model) => ModelState::Olvf(model.state()),
         }
     }
 
@@ -169,7 +185,8 @@ impl Model {
             (Self::Linear(model), ModelState::Linear(state)) => model.adopt(state, names, vectors),
             (Self::SecondOrder(model), ModelState::SecondOrder(state)) => model.adopt(state, names),
             (Self::Partial(model), ModelState::Partial(state)) => model.adopt(state, names),
-            _ => Err("it is of another kind of model"),
+            (Self::Olvf(model), ModelState::Olvf(state)) => model.adopt(state, names),
+            _ => Err("it is the state of another kind of model"),
         }
     }
 }

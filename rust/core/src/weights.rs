@@ -18,13 +18,13 @@ pub struct Feature {
 }
 
 /// Stored values below this count as 0.
-const TINY: f64 = 1e-300;
+pub(crate) const TINY: f64 = 1e-300;
 /// Below this a scale is folded into the stored values.
-const SMALLEST_SCALE: f64 = 1e-100;
+pub(crate) const SMALLEST_SCALE: f64 = 1e-100;
 /// Below this no sum, square or product of stored values and steps can overflow.
 const SAFE: f64 = 1e150;
 /// A norm is summed afresh after so many steps, or d if that is more: O(1) a step.
-const FRESH_AFTER: u64 = 4096;
+pub(crate) const FRESH_AFTER: u64 = 4096;
 
 /// A running sum with Neumaier's compensation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -34,14 +34,14 @@ pub struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, x: f64) {
+    pub fn add(&mut self, x: f64) {
         let total = self.sum + x;
         self.compensation +=
             if self.sum.abs() >= x.abs() { (self.sum - total) + x } else { (x - total) + self.sum };
         self.sum = total;
     }
 
-    fn value(self) -> f64 {
+    pub fn value(self) -> f64 {
         self.sum + self.compensation
     }
 }

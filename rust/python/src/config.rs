@@ -3,8 +3,8 @@
 //! Python has checked every parameter; what is missing here is a fault of the package.
 
 use headwater_core::{
-    LinearConfig, ModelConfig, PartialConfig, PositiveMargin, QueryRule, SecondOrderConfig,
-    Sparsifier, Task, UpdateRule,
+    Confidence, LinearConfig, ModelConfig, OlvfConfig, PartialConfig, PositiveMargin, QueryRule,
+    SecondOrderConfig, Sparsifier, Task, UpdateRule,
 };
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -127,6 +127,17 @@ pub fn model(parameters: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
             exploration: get("exploration")?.extract()?,
             step: get("step")?.extract()?,
             l2_radius: get("l2_radius")?.extract()?,
+        })),
+        "olvf" => Ok(ModelConfig::Olvf(OlvfConfig {
+            c: get("C")?.extract()?,
+            c_space: get("C_space")?.extract()?,
+            l1_radius: get("l1_radius")?.extract()?,
+            kept_share: get("kept_share")?.extract()?,
+            confidence: if get("confidence")?.extract::<String>()? == "divide" {
+                Confidence::Divide
+            } else {
+                Confidence::Multiply
+            },
         })),
         _ => Err(PyKeyError::new_err(kind)),
     }

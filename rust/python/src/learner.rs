@@ -106,7 +106,8 @@ pub struct Learner {
     guarded: Guarded,
 }
 
-type Explained<'py> = (Option<Bound<'py, PyAny>>, f64, Vec<(Bound<'py, PyAny>, f64)>, f64);
+type Explained<'py> =
+    (Option<Bound<'py, PyAny>>, f64, Vec<(Bound<'py, PyAny>, f64)>, f64, Vec<(&'static str, f64)>);
 type Traced<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<f64>>,
@@ -394,14 +395,16 @@ impl Learner {
         })
     }
 
-    /// (prediction, margin, [(name, contribution)], query probability) of an event.
+    /// (prediction, margin, [(name, contribution)], query probability, [(word, detail)]) of an event.
     fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
         let py = x.py();
-        let ((label, contributions, decided), event) = self.on_event(x, |inner, event, _| {
-            inner.core.look(&mut event.entrant)?;
-            let (contributions, decided) = inner.core.explain(&event.entrant.features)?;
-            Ok((spoken(&inner.core, decided.class, decided.margin), contributions, decided))
-        })?;
+        let ((label, contributions, decided, details), event) =
+            self.on_event(x, |inner, event, _| {
+                inner.core.look(&mut event.entrant)?;
+                let (contributions, decided) = inner.core.explain(&event.entrant.features)?;
+                let label = spoken(&inner.core, decided.class, decided.margin);
+                Ok((label, contributions, decided, inner.core.details(&event.entrant.features)))
+            })?;
         let mut named = Vec::with_capacity(contributions.len());
         for (position, amount) in contributions.into_iter().enumerate() {
             let name = match event.keys.get(position) {
@@ -411,7 +414,7 @@ impl Learner {
             named.push((name, amount));
         }
         let prediction = spoken_to_python(py, label.as_ref())?;
-        Ok((prediction, decided.margin, named, decided.query_probability))
+        Ok((prediction, decided.margin, named, decided.query_probability, details))
     }
 
     /// The weights that are not 0 by feature name; with several classes a dict a class.

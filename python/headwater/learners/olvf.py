@@ -1,0 +1,85 @@
+"""OLVF: any event may carry any subset of the features."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.learners.base import Learner, Parts
+from headwater.learners.normalize import Normalize
+from headwater.learners.query import Query
+from headwater.types import Label
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OLVF(Learner):
+    """Linear classifier for events each of which may carry other features.
+
+    Beside the weights of the values it learns a second weight a feature, which tells from the
+    features that an event carries, whatever their values, whether its prediction can be trusted;
+    a feature of value 0 is carried. Steps are long where it can. Both confidences of an event
+    stand in `explain_one(x).details`. Beyazit, Alagurajah and Wu, *Online learning from data
+    streams with varying feature spaces*, AAAI 2019; `docs/olvf.md` has the formulas.
+
+    Parameters
+    ----------
+    C
+        Longest step of the weights, before the confidence acts on it. The default lies between
+        the best values on z-scores of noisy data (0.01) and of clean data (0.1).
+    C_space
+        Longest step of the feature weights. The default keeps them near 0, so that a confidence
+        leaves 1/2 only after many events. Paper: C̄.
+    l1_radius
+        With `kept_share` below 1, the weights are scaled back when their product with the feature
+        weights outgrows this. Paper: λ.
+    kept_share
+        Share of the features whose weights are kept after each round; 1 keeps all. Paper: B.
+    confidence
+        `"multiply"`: a step is multiplied by its confidence, as in print; `"divide"`: divided by
+        it, which is the exact solution of the paper's problem.
+    query
+        Whether a label is worth asking for: a word or a value of `headwater.query`.
+    normalize
+        On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is.
+    classes
+        (negative, positive); None: bool, 0/1 or −1/+1.
+    seed
+        Same seed and same events: same questions, same weights.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> model = hw.OLVF(C_space=0.5)
+    >>> for _ in range(5):
+    ...     model.learn_one({"rain": 1.0}, True)
+    ...     model.learn_one({"rain": -1.0, "wind": 0.0}, False)
+    >>> model.predict_one({"rain": 0.5})
+    True
+    >>> confidences = model.explain_one({"rain": 0.5}).details
+    >>> sorted(confidences)
+    ['event_confidence', 'space_confidence']
+    """
+
+    C: float = 0.03
+    C_space: float = 0.01
+    l1_radius: float = 30.0
+    kept_share: float = 1.0
+    confidence: Literal["multiply", "divide"] = "multiply"
+    query: str | Query = "all"
+    normalize: str | Normalize | None = None
+    classes: Sequence[Label] | None = None
+    seed: int = 0
+
+    def _parts(self) -> Parts:
+        model = {
+            "kind": "olvf",
+            "C": self.C,
+            "C_space": self.C_space,
+            "l1_radius": self.l1_radius,
+            "kept_share": self.kept_share,
+            "confidence": self.confidence,
+        }
+        return Parts(
+            model=model,
+            query=Query.of("OLVF", self.query),
+            normalize=None if self.normalize is None else Normalize.of("OLVF", self.normalize),
+        )
