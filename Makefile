@@ -33,6 +33,7 @@ bench-scale: build $(VENV)/peers ## a million events while the features grow to 
 
 study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA names the folder of data sets
 	$(BIN)/python studies/paper_numbers.py
+	$(BIN)/python studies/olvf.py
 
 build: tools-are-there $(VENV)/built ## set up .venv and build the package in it
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
+from contract import put_together, take_apart
 from headwater.errors import ModelFileError, ParameterError, StepError
 from reference import olvf
 from reference.olvf import NEAR, Config, Event, Learned, State
@@ -240,3 +241,31 @@ def test_a_state_of_another_model_is_refused() -> None:
     model = hw.OLVF()
     with pytest.raises(ModelFileError, match="another kind of model"):
         model._assemble(hw._core.split_model(hw.PAA().to_bytes())[1])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"weights": [1.0]},
+        {"space": [0.0] * 99},
+        {"weights": [nan] * 8},
+        {"weights": [1e300] * 8},
+        {"space": [1e17] * 8},
+        {"scale": 0.0},
+        {"scale": 1.5},
+        {"space_sum": [inf, 0.0]},
+        {"agreement": [0.0, nan]},
+        {"rounds": 2**63},
+    ],
+    ids=str,
+)
+def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any]) -> None:
+    model = hw.OLVF(kept_share=0.5)
+    for event, label in varying(40, 8, seed=6):
+        model.learn_one(event, label)
+    header, state = take_apart(model.to_bytes())
+    assert len(state["names"]) == 8
+    assert hw.from_bytes(put_together(header, state)).to_bytes() == model.to_bytes()
+    state["model"]["olvf"] |= change
+    with pytest.raises(ModelFileError, match="its state does not fit"):
+        hw.from_bytes(put_together(header, state))
