@@ -211,7 +211,11 @@ impl Linear {
         let norm = squared_norm.sqrt();
         let safe = step.length.is_finite()
             && moving.clone().all(|&(v, _)| self.weights.can_take(v, features, step, norm));
-        if safe { Ok(Plan { step, moves, mistake, restart, error }) } else { Err(too_large("a weight")) }
+        if safe {
+            Ok(Plan { step, moves, mistake, restart, error })
+        } else {
+            Err(too_large("a weight"))
+        }
     }
 
     /// With several classes: the lead of `class` over its best rival, whether it was not the

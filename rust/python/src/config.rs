@@ -3,8 +3,8 @@
 //! Python has checked every parameter; what is missing here is a fault of the package.
 
 use headwater_core::{
-    LinearConfig, ModelConfig, PartialConfig, PositiveMargin, QueryRule, SecondOrderConfig, Sparsifier,
-    Task, UpdateRule,
+    LinearConfig, ModelConfig, PartialConfig, PositiveMargin, QueryRule, SecondOrderConfig,
+    Sparsifier, Task, UpdateRule,
 };
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
