@@ -198,9 +198,11 @@ def test_the_budget_goes_where_sensors_drift_and_beats_chance_at_equal_labels(up
     assert error < 0.97 * at_random
 
 
-def test_the_budget_goes_where_labels_are_noisy_too() -> None:
-    noisy, clean, _ = shares_and_error("pa2", hw.query.Budget(0.1), drift=0.0, noise=1.0)
+def test_the_budget_goes_where_labels_are_noisy_too_which_does_not_pay_with_pa() -> None:
+    noisy, clean, error = shares_and_error("pa", hw.query.Budget(0.1), drift=0.0, noise=1.0)
     assert noisy > 1.4 * clean
+    *_, at_random = shares_and_error("pa", hw.query.Quota(0.1), drift=0.0, noise=1.0)
+    assert error > at_random, "better than the page says: change it"
 
 
 # Labels and parameters

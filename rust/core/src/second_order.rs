@@ -142,14 +142,14 @@ impl SecondOrder {
             image[feature.slot as usize] = feature.value * self.fresh();
         }
         let root = (1.0 + spread).sqrt();
-        for u in &mut image {
-            *u /= root; // at most √M_ii, whatever x is
+        for (row, z) in image.iter_mut().enumerate() {
+            // |u_i|/√(1 + r) ≤ √M_ii; where rounding has it otherwise M would drift away.
+            let diagonal = self.matrix.get(place(row, row)).copied().unwrap_or(self.fresh());
+            *z = (*z / root).clamp(-diagonal.sqrt(), diagonal.sqrt());
         }
         let moved =
             |f: &Feature| self.mistakes.get(f.slot as usize).unwrap_or(&0.0) + sign * f.value;
-        let finite = lesson.features.iter().all(|f| moved(f).is_finite())
-            && image.iter().all(|u| (u * u).is_finite());
-        if mistake && !finite {
+        if mistake && !lesson.features.iter().all(|f| moved(f).is_finite()) {
             return Err(too_large("a weight"));
         }
 
