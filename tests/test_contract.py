@@ -45,13 +45,21 @@ CLASSES: dict[str, Make] = {
     ),
     "Linear(closed)": partial(hw.Linear, update="perceptron", query="random", growth="closed"),
     "OLSF(legacy)": partial(hw.OLSF, legacy=True, kept_share=0.3),
+    "FESL()": hw.FESL,
+    "FESL(periods)": partial(hw.FESL, overlap=2, query=hw.query.Margin(2.0)),
+    "FESL(draw)": partial(hw.FESL, combine="draw", schedule=(20, 15, 40), clip_losses=True),
+    "FESL(best)": partial(hw.FESL, combine="best", schedule=(20, 15, 40), ridge=0.1),
+    "RFESL()": partial(hw.RFESL, query="all", horizon=5),
     "PAA(plus one)": partial(hw.PAA, plus_one=True, query_width=3.0),
 }
 
 
+AT_RANDOM = ("RF", "RP", "MR", "CSRND")
+
+
 def make_named(name: str) -> Make:
     """A maker of the algorithm `name` that asks often enough for a stream of a few events."""
-    rated: dict[str, Any] = {"rate": 0.4} if name.startswith(("R", "MR", "CSRND")) else {}
+    rated: dict[str, Any] = {"rate": 0.4} if name.startswith(AT_RANDOM) else {}
     return partial(hw.named, name, **rated)
 
 

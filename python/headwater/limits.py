@@ -44,6 +44,12 @@ def _one_of(*words: str) -> tuple[Callable[[Any], bool], str]:
     return lambda v: isinstance(v, str) and v in words, f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
+def _schedule(value: Any) -> bool:
+    if not isinstance(value, Sequence) or len(value) != 3 or not all(map(_count, value)):
+        return False
+    return bool(value[0] > value[1] <= 1000)
+
+
 # name: (test, what the value must be)
 LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     # learners
@@ -77,6 +83,19 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "growth": _one_of("open", "restart", "closed"),
     "keep": _one_of("largest", "random", "all"),
+    "combine": _one_of("weights", "draw", "best", "new", "old", "frozen"),
+    "loss": _one_of("logistic", "square"),
+    "ridge": (
+        lambda v: v is None or (_positive(v) and v < math.inf),
+        "a finite number above 0, or None",
+    ),
+    "overlap": (lambda v: _count(v) and v <= 1000, "a whole number from 1 to 1000"),
+    "horizon": (lambda v: v is None or _count(v), "a whole number above 0, or None"),
+    "clip_losses": (_truth, "True or False"),
+    "schedule": (
+        lambda v: v is None or _schedule(v),
+        "(T1, B, T2), whole numbers with T1 > B > 0, B <= 1000 and T2 > 0, or None",
+    ),
     "seed": (lambda v: _is_whole(v) and 0 <= v < 2**64, "a whole number from 0 to 2**64 - 1"),
     # streams
     "chunks": (_count, "a whole number above 0"),
@@ -84,6 +103,7 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "permute_columns": (_truth, "True or False"),
     "shuffle": (_truth, "True or False"),
     "events": (_count, "a whole number above 0"),
+    "ratio": (lambda v: _positive(v) and v < math.inf, "a finite number above 0"),
     "n": (_count, "a whole number above 0"),
     "incident_share": (_inside, "in (0, 1)"),
     "missing_share": (lambda v: _is_number(v) and 0 <= v <= 0.5, "in [0, 0.5]"),

@@ -1,11 +1,13 @@
 //! A learner: a model in the shell that all share: names, labels, questions, counters, the view.
 
 use crate::Error;
+use crate::fesl::{Fesl, FeslConfig};
 use crate::labels::{Label, Labels};
 use crate::linear::{Linear, LinearConfig};
 use crate::model::{Lesson, Model, Score, Target, squared_norm};
 use crate::query::{Moment, QueryRule, QueryState};
 use crate::random::Generator;
+use crate::rfesl::{Rfesl, RfeslConfig};
 use crate::view::{Shown, View};
 use crate::vocabulary::{Name, Names, Slot, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
@@ -29,12 +31,16 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub enum ModelConfig {
     Linear(LinearConfig),
+    Fesl(FeslConfig),
+    Rfesl(RfeslConfig),
 }
 
 impl ModelConfig {
     fn build(&self, labels: &Labels) -> Result<Model, Error> {
         Ok(match self {
             Self::Linear(config) => Model::Linear(Linear::new(*config, labels.vectors())?),
+            Self::Fesl(config) => Model::Fesl(Fesl::new(*config)),
+            Self::Rfesl(config) => Model::Rfesl(Rfesl::new(*config)),
         })
     }
 }
@@ -157,6 +163,11 @@ impl Learner {
     /// The weight of a feature in a weight vector (0 if binary, else the class).
     pub fn weight(&self, slot: Slot, vector: usize) -> f64 {
         self.model.weight(slot, vector)
+    }
+
+    /// What the model says of itself beside its weights.
+    pub fn note(&self) -> Option<String> {
+        self.model.note()
     }
 
     /// Find the slots of an event's features, and where the view keeps their statistics.
@@ -286,7 +297,7 @@ impl Learner {
             self.config.query.ask(&mut self.query_state.clone(), now, 1.0);
         let Score { class, margin, .. } = score;
         let decision = Decision { class, margin, query_probability, asked };
-        Ok((self.model.contributions(features), decision))
+        Ok((self.model.contributions(features, &self.draws), decision))
     }
 
     /// Learn an event of the stream that no decision was made about.

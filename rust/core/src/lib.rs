@@ -10,13 +10,17 @@
 
 pub mod batch;
 mod error;
+mod experts;
+mod fesl;
 mod heap;
 mod labels;
 mod learner;
 mod linear;
 mod model;
+mod overlap;
 mod query;
 mod random;
+mod rfesl;
 pub mod snapshot;
 mod sparsify;
 mod update;
@@ -25,10 +29,13 @@ mod vocabulary;
 mod weights;
 
 pub use error::Error;
+pub use experts::Loss;
+pub use fesl::{Combine, FeslConfig};
 pub use labels::{Label, Labels};
 pub use learner::{Config, Decision, Entrant, INTERCEPT, Learner, ModelConfig, Register};
 pub use linear::{LinearConfig, Task};
 pub use query::QueryRule;
+pub use rfesl::RfeslConfig;
 pub use sparsify::Sparsifier;
 pub use update::{PositiveMargin, UpdateRule};
 pub use vocabulary::{Name, Names, Slot, UNKNOWN};

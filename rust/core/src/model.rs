@@ -7,8 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::fesl::{Fesl, FeslState};
 use crate::linear::{Linear, LinearState};
 use crate::random::Generator;
+use crate::rfesl::{Rfesl, RfeslState};
 use crate::vocabulary::Slot;
 use crate::weights::Feature;
 
@@ -90,18 +92,24 @@ pub fn too_large(what: &str) -> Error {
 #[serde(rename_all = "snake_case")]
 pub enum ModelState {
     Linear(LinearState),
+    Fesl(FeslState),
+    Rfesl(RfeslState),
 }
 
 #[derive(Clone, Debug)]
 pub enum Model {
     Linear(Linear),
+    Fesl(Fesl),
+    Rfesl(Rfesl),
 }
 
 impl Model {
     /// A prediction. What it must draw is drawn from a copy of `draws`: scoring is pure.
-    pub fn score(&self, features: &[Feature], _draws: &Generator) -> Result<Score, Error> {
+    pub fn score(&self, features: &[Feature], draws: &Generator) -> Result<Score, Error> {
         let score = match self {
             Self::Linear(model) => model.score(features),
+            Self::Fesl(model) => model.score(features, draws),
+            Self::Rfesl(model) => model.score(features),
         };
         if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
     }
@@ -120,13 +128,17 @@ impl Model {
     pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<bool, Error> {
         match self {
             Self::Linear(model) => model.learn(lesson, draws),
+            Self::Fesl(model) => model.learn(lesson, draws),
+            Self::Rfesl(model) => model.learn(lesson),
         }
     }
 
     /// What each feature adds to the margin.
-    pub fn contributions(&self, features: &[Feature]) -> Vec<f64> {
+    pub fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
         match self {
             Self::Linear(model) => model.contributions(features),
+            Self::Fesl(model) => model.contributions(features, draws),
+            Self::Rfesl(model) => model.contributions(features),
         }
     }
 
@@ -134,12 +146,24 @@ impl Model {
     pub fn weight(&self, slot: Slot, vector: usize) -> f64 {
         match self {
             Self::Linear(model) => model.weight(slot, vector),
+            Self::Fesl(model) => model.weight(slot),
+            Self::Rfesl(model) => model.weight(slot),
+        }
+    }
+
+    /// What the model says of itself beside its weights.
+    pub fn note(&self) -> Option<String> {
+        match self {
+            Self::Fesl(model) => Some(model.note()),
+            _ => None,
         }
     }
 
     pub fn state(&self) -> ModelState {
         match self {
             Self::Linear(model) => ModelState::Linear(model.state()),
+            Self::Fesl(model) => ModelState::Fesl(model.state()),
+            Self::Rfesl(model) => ModelState::Rfesl(model.state()),
         }
     }
 
@@ -152,6 +176,9 @@ impl Model {
     ) -> Result<(), &'static str> {
         match (self, state) {
             (Self::Linear(model), ModelState::Linear(state)) => model.adopt(state, names, vectors),
+            (Self::Fesl(model), ModelState::Fesl(state)) => model.adopt(state, names),
+            (Self::Rfesl(model), ModelState::Rfesl(state)) => model.adopt(state, names),
+            _ => Err("it is of another kind of model"),
         }
     }
 }
