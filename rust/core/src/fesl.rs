@@ -148,9 +148,9 @@ impl Fesl {
 
     /// Whether this period met the name before the kept lessons.
     fn is_old(&self, slot: Slot) -> bool {
-        self.met.get(slot as usize).is_some_and(|&met| {
-            met >= self.born && met + self.config.overlap as u64 <= self.rounds
-        })
+        self.met
+            .get(slot as usize)
+            .is_some_and(|&met| met >= self.born && met + self.config.overlap as u64 <= self.rounds)
     }
 
     /// Whether this period met the name in the kept lessons.
@@ -208,7 +208,8 @@ impl Fesl {
             return None;
         }
         let size = self.kept.len();
-        let rows: Vec<Vec<Feature>> = self.kept.iter().map(|kept| kept.features().collect()).collect();
+        let rows: Vec<Vec<Feature>> =
+            self.kept.iter().map(|kept| kept.features().collect()).collect();
         let rows: Vec<&[Feature]> = rows.iter().map(Vec::as_slice).collect();
         let old_gram = Columns::of(&rows, |slot| self.is_old(slot)).gram(size);
         // the kept lessons once more, on old names: w1·x_i = lagged·x_i + Σ_j s_j x_j·x_i
@@ -331,25 +332,26 @@ impl Fesl {
             let weight = self.own_weight(feature.slot, outlook.switch);
             (weight + move2 * feature.value).is_finite()
         });
-        let moved: Option<Moved> = match &outlook.overlap {
+        let shifted: Option<Moved> = match &outlook.overlap {
             Some(overlap) if config.combine != Combine::Frozen => {
                 Some(overlap.moved(&outlook.z, move1))
             }
             _ => None,
         };
-        if !safe || moved.as_ref().is_some_and(|moved| !moved.is_finite()) {
+        if !safe || shifted.as_ref().is_some_and(|after| !after.is_finite()) {
             return Err(too_large("a weight"));
         }
         let experts = outlook.experts.after(losses, config.sharing(), config.horizon);
         let Outlook { switch, overlap, .. } = outlook;
-        let begun_with = if switch { Some(overlap.map(std::borrow::Cow::into_owned)) } else { None };
+        let begun_with =
+            if switch { Some(overlap.map(std::borrow::Cow::into_owned)) } else { None };
 
         // From here on nothing can fail.
         if let Some(overlap) = begun_with {
             self.begin_period(overlap);
         }
-        if let (Some(overlap), Some(moved)) = (&mut self.overlap, moved) {
-            overlap.take(moved);
+        if let (Some(overlap), Some(after)) = (&mut self.overlap, shifted) {
+            overlap.take(after);
         }
         self.experts = experts;
         self.keep(lesson, y, move2);

@@ -39,7 +39,7 @@ impl ModelConfig {
     fn build(&self, labels: &Labels) -> Result<Model, Error> {
         Ok(match self {
             Self::Linear(config) => Model::Linear(Linear::new(*config, labels.vectors())?),
-            Self::Fesl(config) => Model::Fesl(Fesl::new(*config)),
+            Self::Fesl(config) => Model::Fesl(Box::new(Fesl::new(*config))),
             Self::Rfesl(config) => Model::Rfesl(Rfesl::new(*config)),
         })
     }

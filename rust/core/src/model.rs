@@ -92,14 +92,14 @@ pub fn too_large(what: &str) -> Error {
 #[serde(rename_all = "snake_case")]
 pub enum ModelState {
     Linear(LinearState),
-    Fesl(FeslState),
+    Fesl(Box<FeslState>),
     Rfesl(RfeslState),
 }
 
 #[derive(Clone, Debug)]
 pub enum Model {
     Linear(Linear),
-    Fesl(Fesl),
+    Fesl(Box<Fesl>),
     Rfesl(Rfesl),
 }
 
@@ -162,7 +162,7 @@ impl Model {
     pub fn state(&self) -> ModelState {
         match self {
             Self::Linear(model) => ModelState::Linear(model.state()),
-            Self::Fesl(model) => ModelState::Fesl(model.state()),
+            Self::Fesl(model) => ModelState::Fesl(Box::new(model.state())),
             Self::Rfesl(model) => ModelState::Rfesl(model.state()),
         }
     }

@@ -80,8 +80,7 @@ impl Rfesl {
         let margin = self.score(features).margin;
         let (begins, first) = (lesson.grows(), self.state.new.is_empty());
         let (f, t, experts) = if begins {
-            let experts =
-                if first { Experts::second() } else { Experts::new(self.config.horizon) };
+            let experts = if first { Experts::second() } else { Experts::new(self.config.horizon) };
             ([margin, 0.0], 1, experts)
         } else {
             (self.parts(features), self.state.rounds + 1, self.state.experts)

@@ -3,7 +3,8 @@
 //! Python has checked every parameter; what is missing here is a fault of the package.
 
 use headwater_core::{
-    Combine, FeslConfig, LinearConfig, Loss, ModelConfig, PositiveMargin, QueryRule, RfeslConfig, Sparsifier, Task, UpdateRule,
+    Combine, FeslConfig, LinearConfig, Loss, ModelConfig, PositiveMargin, QueryRule, RfeslConfig,
+    Sparsifier, Task, UpdateRule,
 };
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -97,9 +98,8 @@ impl<'py> Slot<'py> {
 
 /// A model by its `kind` and what it is made of.
 pub fn model(parameters: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
-    let get = |name: &str| {
-        parameters.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
-    };
+    let get =
+        |name: &str| parameters.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()));
     let kind: String = get("kind")?.extract()?;
     match kind.as_str() {
         "linear" => {
