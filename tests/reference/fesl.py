@@ -174,7 +174,7 @@ def is_old(state: State, name: Name, config: Config) -> bool:
 def begins_period(state: State, x: Event, config: Config) -> bool:
     if config.switch_after is not None:
         return state.period == 1 and state.rounds == config.switch_after
-    if state.rounds - state.begun <= config.overlap or not x:
+    if state.rounds - state.begun < 2 * config.overlap or not x:
         return False
     return not any(is_old(state, name, config) for name in x)
 

@@ -18,8 +18,8 @@ class FESL(Learner):
     the new ones to the old ones, goes on with the old model behind that map, starts a new model
     beside it, and trusts the one that does better. It finds the replacement from the names
     themselves: a learned event that carries features, but none that the period knew before the
-    last `overlap` rounds, begins a new period. Hou, Zhang and Zhou, *Learning with Feature
-    Evolvable Streams*, NIPS 2017.
+    last `overlap` rounds, begins a new period, once the present one has lasted for twice `overlap`
+    rounds. Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
 
     `weights()` are those on the present features: of the new model and of the old one behind its
     map, by trust. Names that have gone keep their weight in case they return.

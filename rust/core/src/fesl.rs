@@ -6,11 +6,13 @@
 //! how far each is trusted. Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
 //!
 //! **Periods are found from the names.** The last B lessons are kept. A name is *old* if the period
-//! met it before them; a lesson with features but without any old name begins the next period. What
-//! the kept lessons show of old and of other names gives the map. While they came nobody knew which
-//! names would stay, so `weights` learned from all; w1 must know old names only. So the weights of B
-//! lessons ago are kept too (`lagged`), and the B lessons are learned again from there without the
-//! other names, in their Gram matrix alone: O(B·n + B³) once a period.
+//! met it before them; a lesson with features but without any old name begins the next period, once
+//! this one has lasted for 2B lessons (before that, on sparse events, too few names are old to be
+//! missed). What the kept lessons show of old and of other names gives the map. While they came
+//! nobody knew which names would stay, so `weights` learned from all; w1 must know old names only.
+//! So the weights of B lessons ago are kept too (`lagged`), and the B lessons are learned again from
+//! there without the other names, in their Gram matrix alone: O(B²·n + B³) once a period, and for a
+//! prediction made while a switch is at hand.
 
 use std::collections::VecDeque;
 
@@ -162,7 +164,7 @@ impl Fesl {
         match self.config.switch_after {
             Some(last) => self.period == 1 && self.rounds == last,
             None => {
-                self.rounds - self.begun > self.config.overlap as u64
+                self.rounds - self.begun >= 2 * self.config.overlap as u64
                     && !features.is_empty()
                     && !features.iter().any(|feature| self.is_old(feature.slot))
             }
