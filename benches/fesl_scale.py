@@ -18,6 +18,7 @@ import numpy as np
 from machine import draw, machine, open_console, peak, pin, resident, versions
 
 import headwater as hw
+from headwater.types import Name
 
 TOPICS = 200
 FEATURES = 100  # of an event, in each space it shows
@@ -31,10 +32,10 @@ class World:
         self._rule = self._generator.standard_normal(TOPICS)
         self._columns = columns
 
-    def event(self, *spaces: str) -> tuple[dict[str, float], bool]:
+    def event(self, *spaces: str) -> tuple[dict[Name, float], bool]:
         """An event that shows these spaces."""
         topics = self._generator.integers(0, TOPICS, size=5)
-        event: dict[str, float] = {}
+        event: dict[Name, float] = {}
         for space in spaces:
             of = self._generator.choice(topics, size=FEATURES)
             columns = of + TOPICS * self._generator.integers(0, self._columns // TOPICS, FEATURES)
@@ -73,7 +74,7 @@ def main(columns: int, overlap: int, events: int) -> None:
     gc.collect()
     before = resident()
     model = hw.FESL(overlap=overlap, step=0.5)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     phases = (
         ("old space", ("old",), events),
         ("both", ("old", "new"), overlap),

@@ -117,7 +117,8 @@ def test_every_step_is_that_of_the_plain_form(
         y = (1.0 if label else -1.0) if loss == "logistic" else (0.7 if label else -0.2)
         margin, after = plain.learn(state, event, y, config, coin)
         assert math.isclose(model.margin_one(event), margin, rel_tol=CLOSE, abs_tol=CLOSE)
-        model.learn_one(event, label if loss == "logistic" else y)
+        target: Any = label if loss == "logistic" else y
+        model.learn_one(event, target)
         bridge = after.bridge
 
         saved, inner = state_of(model)
@@ -470,7 +471,7 @@ def test_wrong_parameters_are_refused_by_name() -> None:
     ):
         (name,) = wrong
         with pytest.raises(ParameterError, match=f"FESL: {name} must be"):
-            hw.FESL(**wrong)  # type: ignore[arg-type]
+            hw.FESL(**wrong)
     with pytest.raises(ParameterError, match="no classes"):
         hw.FESL(loss="square", classes=(0, 1))
     schedule = [20, 5, 9]
@@ -481,7 +482,7 @@ def test_wrong_parameters_are_refused_by_name() -> None:
 
 def test_it_follows_a_number_across_spaces() -> None:
     S1, S2, _ = two_spaces(11, rounds=200, new=5)
-    target = S1 @ np.array([1.0, -0.5, 0.2, 0.0, 0.4])
+    target: Any = S1 @ np.array([1.0, -0.5, 0.2, 0.0, 0.4])
     errors = {"FESL-c": 0.0, "NOGD": 0.0}
     for name in errors:
         model = hw.named(name, loss="square", step=0.05)
@@ -489,7 +490,7 @@ def test_it_follows_a_number_across_spaces() -> None:
             assert model.predict_one(event) == model.margin_one(event)
             if 100 <= t < 120:
                 errors[name] += (model.margin_one(event) - target[t]) ** 2
-            model.learn_one(event, float(target[t]))
+            model.learn_one(event, target[t].item())
     assert errors["FESL-c"] < 0.8 * errors["NOGD"]
 
 

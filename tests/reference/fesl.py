@@ -106,7 +106,8 @@ class Bridge:
 
     def psi(self, x: Event) -> NDArray[np.float64]:
         row = np.array([x.get(name, 0.0) for name in self.new_names])
-        return self.M.T @ row
+        image: NDArray[np.float64] = self.M.T @ row
+        return image
 
     def weight(self, name: Name) -> float:
         if name not in self.new_names:
@@ -120,7 +121,7 @@ def ridge_map(
     if ridge is None:
         ridge = 1e-8 * float(np.trace(X2 @ X2.T)) / len(X2)
     A = X2.T @ X2 + ridge * np.eye(X2.shape[1])
-    return np.linalg.solve(A, X2.T @ X1)
+    return np.linalg.solve(A, X2.T @ X1).astype(np.float64)
 
 
 # The learner
