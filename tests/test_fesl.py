@@ -359,6 +359,21 @@ def test_a_stray_event_of_unknown_names_costs_no_weight() -> None:
     assert {name: after[name] for name in before} == before
 
 
+def test_with_few_labels_the_map_comes_from_those_of_the_overlap() -> None:
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(400, 6))
+    stream = hw.streams.Evolvable(X, X @ rng.normal(size=6) > 0, overlap=20)
+    model = hw.FESL(overlap=20, query=hw.query.Random(0.3))
+    asked = 0
+    for t, (event, label) in enumerate(stream):
+        decision = model.decide_one(event)
+        if decision.asked:
+            model.answer(decision, label)
+            asked += 180 <= t < 200
+    assert 0 < asked < 20
+    assert f"its map comes from {asked} kept rounds" in model.explain_one({}).reason
+
+
 def test_an_empty_event_begins_no_period() -> None:
     S1, _, y = two_spaces(9)
     events: list[Event] = [dict(enumerate(row)) for row in S1.tolist()]
