@@ -287,7 +287,7 @@ def check_events_may_be_any_mapping_of_numpy_scalars(make: Make, stream: Small) 
     for event, label in zip(stream.events, stream.labels, strict=True):
         plain.learn_one(event, label)
         scalars = {np.int64(name): np.float64(value) for name, value in event.items()}
-        dressed.learn_one(MappingProxyType(scalars), label)  # type: ignore[arg-type]
+        dressed.learn_one(MappingProxyType(scalars), label)
     assert dressed.to_bytes() == plain.to_bytes()
 
 
@@ -792,7 +792,7 @@ def check_an_event_too_large_is_refused_whole(make: Make, stream: Small) -> None
     model = make()
     model.learn_one({"a": 1.0, "b": 1.0}, stream.labels[0])
     before = model.to_bytes()
-    with pytest.raises(StepError, match="nothing was changed"):
+    with pytest.raises(StepError, match="would not be a finite number"):
         model.learn_one({"b": -1.0, "a": 1e200}, stream.labels[1])
     assert model.to_bytes() == before
 

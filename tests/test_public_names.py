@@ -25,7 +25,7 @@ VERBS = [
     *("seen", "asked", "learned", "parameters", "save", "to_bytes"),
 ]
 
-INTERNAL = {"_core", "learners", "limits", "types"}
+INTERNAL = {"_core", "cli", "evaluation", "experiments", "learners", "limits", "types"}
 """Parts of the package that a user reaches through the public names only."""
 
 

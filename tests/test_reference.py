@@ -217,7 +217,7 @@ def check_learning(
         if any(not step_differences(core, state, other, slack) for other in others):
             found = []
     assert not found
-    stored = read_file(file)[1]["weights"]
+    stored = read_file(file)[1]["model"]["linear"]["weights"]
     for vector in expected.cuts:
         before = stored[vector] if vector < len(stored) else []
         check_ties(config, state, before, event, vector, core)

@@ -618,11 +618,6 @@ SAVED: dict[str, Any] = {
     "first": [1, 2],
     "last": [3, 3],
     "times": [2, 1],
-    "weights": [[4.0, -6.0]],
-    "scales": [0.5],
-    "variances": [],
-    "norms": [[10.0, 0.0]],
-    "steps": [3],
     "label_form": "bool",
     "classes": [],
     "positives": 2,
@@ -633,6 +628,16 @@ SAVED: dict[str, Any] = {
     "query": {"mean_margin": 0, "tilt": 0, "mistakes": 2, "largest_norm": 0, "phase": 0},
     "coins": [1, 2, 3, 2**64 - 1],
     "draws": [5, 6, 7, 8],
+    "view": None,
+    "model": {
+        "linear": {
+            "weights": [[4.0, -6.0]],
+            "scales": [0.5],
+            "variances": [],
+            "norms": [[10.0, 0.0]],
+            "steps": [3],
+        }
+    },
 }
 
 

@@ -68,6 +68,7 @@ def test_parameters_are_written_as_the_page_says() -> None:
             "update": {"slot": "update.PA1", "C": 0.5, "positive_margin": balanced},
             "query": {"slot": "query.Margin", "width": inf},
             "sparsify": None,
+            "normalize": None,
             "growth": "open",
             "intercept": True,
             "multiclass": False,
@@ -78,13 +79,26 @@ def test_parameters_are_written_as_the_page_says() -> None:
     assert b"Infinity" in model.to_bytes()
 
 
+def documented(table: str) -> set[str]:
+    """The keys in the first column of a table."""
+    first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    return {key for cell in first_cells for key in re.findall("`(\\w+)`", cell)}
+
+
+def test_the_keys_of_the_view_are_those_of_the_page() -> None:
+    model = hw.Linear(normalize="view")
+    model.decide_one({"rain": 1.0})
+    view = take_apart(model.to_bytes())[1]["view"]
+    assert set(view) == documented(PAGE.read_text().partition("### `view`")[2])
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_keys_of_the_state_are_those_of_the_page(name: str) -> None:
-    table = PAGE.read_text().partition("## The state")[2]
-    first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
-    documented = {key for cell in first_cells for key in re.findall("`(\\w+)`", cell)}
+    table, _, model_table = PAGE.read_text().partition("## The state")[2].partition("### `model`")
     _, state = take_apart(taught(name).to_bytes())
-    assert set(state) == documented
+    assert set(state) == documented(table)
+    assert list(state["model"]) == ["linear"]
+    assert set(state["model"]["linear"]) == documented(model_table.partition("###")[0])
     query_row = next(line for line in table.splitlines() if line.startswith("| `query`"))
     assert set(state["query"]) == set(re.findall("`(\\w+)`", query_row.split("|")[2]))
 
@@ -100,9 +114,10 @@ def test_the_state_is_what_the_learner_says_of_itself(name: str) -> None:
     )
     register = zip(state["names"], state["first"], state["last"], state["times"], strict=True)
     assert list(register) == [feature[:4] for feature in model.features()]
+    linear = state["model"]["linear"]
     vectors = [
         {name: scale * value for name, value in zip(state["names"], stored, strict=True) if value}
-        for scale, stored in zip(state["scales"], state["weights"], strict=True)
+        for scale, stored in zip(linear["scales"], linear["weights"], strict=True)
     ]
     if name in MULTICLASS:
         assert state["classes"] == list(model.labels)
@@ -111,9 +126,9 @@ def test_the_state_is_what_the_learner_says_of_itself(name: str) -> None:
     else:
         assert vectors == [model.weights()]
         assert state["positives"] + state["negatives"] == model.learned
-    assert bool(state["variances"]) == ("AROW" in name)
+    assert bool(linear["variances"]) == ("AROW" in name)
     if name in ("sparse", "multiclass AROW"):
-        for (total, compensation), stored in zip(state["norms"], state["weights"], strict=True):
+        for (total, compensation), stored in zip(linear["norms"], linear["weights"], strict=True):
             assert total + compensation == pytest.approx(sum(map(abs, stored)))
     assert len(state["coins"]) == len(state["draws"]) == 4
 

@@ -173,7 +173,7 @@ EVENTS = [
         "an indicator may not be there already",
         learn({"sky": "blue", "sky=blue": 1.0}),
         EventError,
-        '"sky=blue" is there twice',
+        "'sky=blue' is there twice",
     ),
     Row("two indicators differ", learn({1: "x", "1": "x"}), EventError, "there twice"),
     Row("a number names one feature", learn({1: 1.0, Index(1): 2.0}), EventError, "twice"),
@@ -205,7 +205,7 @@ EVENTS = [
         "a score is finite",
         lambda model: model.predict_proba_one({"rain": 1e200}),
         StepError,
-        "a score",
+        "its margin",
         steep,
     ),
     Row(
@@ -220,7 +220,7 @@ EVENTS = [
 LABELS = [
     Row("a label is not None", learn({}, None), LabelError, "got None"),
     Row("a label is not NaN", learn({}, nan), LabelError, "got nan"),
-    Row("a label is whole", learn({}, 0.5), LabelError, "got 0.5 (float)"),
+    Row("a label is whole", learn({}, 0.5), LabelError, "got 0.5."),
     Row("a label is finite", learn({}, inf), LabelError, "got inf"),
     Row("a label fits 64 bits", learn({}, 2**64), LabelError, str(2**64)),
     Row("a label is no bytes", learn({}, b"spam"), LabelError, "b'spam' (bytes)"),
@@ -234,7 +234,7 @@ LABELS = [
     Row("bools are no signs", learn({}, -1), LabelError, "were True or False, got -1"),
     Row("zeros are no signs", learn({}, -1), LabelError, "were 0 or 1, got -1", zeros_and_ones),
     Row("signs are no zeros", learn({}, 0), LabelError, "were -1 or +1, got 0", signs),
-    Row("a given label is meant", learn({}, "egg"), LabelError, '"ham" or "spam"', ham_or_spam),
+    Row("a given label is meant", learn({}, "egg"), LabelError, "'ham' or 'spam'", ham_or_spam),
     Row("given labels are no bools", learn({}, True), LabelError, "got True", ham_or_spam),
     Row("a decision is one", lambda m: m.answer({"rain": 1.0}, True), AnswerError, "Decision"),
 ]
@@ -258,7 +258,7 @@ BATCHES = [
         "a named column is called by its name",
         simulate([[1.0, -inf]], [1], names=["rain", "wind"]),
         EventError,
-        'row 0: feature "wind" must be a finite number',
+        "row 0: feature 'wind' must be a finite number",
     ),
     Row("a CSR is finite", simulate(sp.csr_matrix([[inf]]), [1]), EventError, "row 0: feature 0"),
     Row("X is no COO", simulate(sp.coo_matrix(np.eye(2)), [1, 0]), EventError, "coo"),
@@ -280,7 +280,7 @@ BATCHES = [
         "... wherever it stands",
         simulate(rows([0, 3], [1, 0, 1], [1.0] * 3), [1]),
         EventError,
-        '"b"',
+        "'b'",
     ),
     Row("a column exists", simulate(rows([0, 1], [2], [1.0]), [1]), EventError, "column 2"),
     Row(
@@ -377,7 +377,7 @@ PARAMETERS = [
     Row("legacy has a radius", made("OLSF", legacy=True, l1_radius=5.0), ParameterError, "leave"),
     Row("two are not three", made("FLLS", classes=("a", "b", "c")), ParameterError, "multiclass"),
     Row("two are not one", made("FLLS", classes=("a",)), ParameterError, "got 1 class"),
-    Row("classes differ", made("FLLS", classes=("a", "a")), ParameterError, '"a" is given twice'),
+    Row("classes differ", made("FLLS", classes=("a", "a")), ParameterError, "'a' is given twice"),
     Row("True is 1", made("MPAA", classes=(1, True)), ParameterError, "True is given twice"),
     Row("a class is not None", made("FLLS", classes=("a", None)), ParameterError, "None"),
     Row("a class is a label", made("FLLS", classes=("a", 0.5)), ParameterError, "classes"),
@@ -660,7 +660,10 @@ State = dict[str, Any]
 
 
 class Alteration(NamedTuple):
-    """`state[key]`, or the element `at` a place inside it, is replaced; None: `key` is left out."""
+    """`state[key]`, or the element `at` a place inside it, is replaced; None: `key` is left out.
+
+    A key that the state does not have is the model's.
+    """
 
     key: str
     value: Any
@@ -671,13 +674,14 @@ class Alteration(NamedTuple):
         return f"{self.key}{[*self.at] or ''} is {str(self.value)[:24]}"
 
     def apply(self, state: State) -> None:
-        holder: Any = state
+        part = state if self.key in state else state["model"]["linear"]
+        holder: Any = part
         place: Any = self.key
         for step in self.at:
             holder, place = holder[place], step
         holder[place] = self.value
         if self.value is None:
-            del state[self.key]
+            del part[self.key]
 
 
 STATES = [
@@ -741,7 +745,7 @@ CLASS_STATES = [
     Alteration("classes", ["egg", "ham", "tea"], "classes are others"),
     Alteration("classes", ["ham"], "classes are others"),
     Alteration("classes", ["ham", "egg"], "weight vectors"),
-    Alteration("classes", ["ham", "egg", 1.5], "cannot be read"),
+    Alteration("classes", ["ham", "egg", 1.5], "neither a text nor"),
     Alteration("label_form", "bool", "form"),
     Alteration("weights", [[0.0] * 3] * 2, "weight vectors"),
     Alteration("variances", [[1.0] * 3] * 3, "weight vectors"),

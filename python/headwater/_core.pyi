@@ -5,12 +5,15 @@ from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 from headwater.types import Event, Label, Name
 
+__all__ = ["Decision", "Learner", "__version__", "split_model"]
+
 __version__: str
 
-Arrays: TypeAlias = (
+_Arrays: TypeAlias = (
     tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], int] | NDArray[np.float64]
 )
 
@@ -42,6 +45,7 @@ class Decision:
     ) -> Decision: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+@disjoint_base
 class Learner:
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     def _build(
@@ -70,16 +74,16 @@ class Learner:
     def _note(self) -> str | None: ...
     def _features(self) -> list[tuple[Name, int, int, int, Any]]: ...
     def _simulate(
-        self, rows: Arrays, names: Sequence[Name] | None, y: Sequence[Label | None]
+        self, rows: _Arrays, names: Sequence[Name] | None, y: Sequence[Label | None]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]: ...
     def _learn_many(
-        self, rows: Arrays, names: Sequence[Name] | None, y: Sequence[Label | None]
+        self, rows: _Arrays, names: Sequence[Name] | None, y: Sequence[Label | None]
     ) -> None: ...
     def _predict_many(
-        self, rows: Arrays, names: Sequence[Name] | None
+        self, rows: _Arrays, names: Sequence[Name] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
     def _predict_proba_many(
-        self, rows: Arrays, names: Sequence[Name] | None
+        self, rows: _Arrays, names: Sequence[Name] | None
     ) -> NDArray[np.float64]: ...
     @property
     def seen(self) -> int: ...

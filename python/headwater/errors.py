@@ -7,6 +7,7 @@ HeadwaterError
 ├── LabelError       a label does not fit the learner
 ├── AnswerError      an answer does not fit its decision: it was answered before
 ├── StepError        learning this event would make a number infinite; nothing was learned
+├── BusyError        a signal handler or finalizer used a learner that its thread was using
 └── ModelFileError   a saved model is damaged, foreign or from a newer version
 ```
 
@@ -36,6 +37,10 @@ class AnswerError(HeadwaterError, ValueError):
 
 class StepError(HeadwaterError, ArithmeticError):
     """Learning this event would make a number infinite; nothing was learned."""
+
+
+class BusyError(HeadwaterError, RuntimeError):
+    """A signal handler or a finalizer used a learner that its own thread was using."""
 
 
 class ModelFileError(HeadwaterError, ValueError):

@@ -6,113 +6,160 @@ A parameter's name means the same thing everywhere, so its limits are looked up 
 import math
 import numbers
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from headwater.errors import ParameterError
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
+def _number(value: Any) -> float | None:
+    """A real number as a float; None if it is none, or too large to be one."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return None if math.isnan(number) else number
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+def _whole(value: Any) -> int | None:
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return int(value) if is_whole else None
 
 
-def _positive(value: Any) -> bool:
-    return _is_number(value) and value > 0
+def _truth(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
-def _count(value: Any) -> bool:
-    return _is_whole(value) and value > 0
+class Limit(NamedTuple):
+    """How a parameter is read, which values it may have, and how to say so."""
+
+    read: Callable[[Any], Any]  # None: it is of another kind
+    test: Callable[[Any], bool]
+    expected: str
+    optional: bool = False
 
 
-def _share(value: Any) -> bool:
-    return _is_number(value) and 0 < value <= 1
+def _any(value: Any) -> bool:
+    return True
 
 
-def _inside(value: Any) -> bool:
-    return _is_number(value) and 0 < value < 1
+def _positive(value: float) -> bool:
+    return value > 0
 
 
-def _truth(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _one_of(*words: str) -> tuple[Callable[[Any], bool], str]:
+def _one_of(*words: str) -> Limit:
     quoted = [f'"{word}"' for word in words]
-    return lambda v: isinstance(v, str) and v in words, f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+    expected = f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+    return Limit(lambda v: v if isinstance(v, str) else None, lambda v: v in words, expected)
 
 
-def _schedule(value: Any) -> bool:
-    if not isinstance(value, Sequence) or len(value) != 3 or not all(map(_count, value)):
-        return False
-    return bool(value[0] > value[1] <= 1000)
+def _positive_margin(value: Any) -> Any:
+    """A number, the word, or a slot value that tells how the margin follows the labels."""
+    if (isinstance(value, str) and value == "balanced") or hasattr(value, "sensitivity_weight"):
+        return value
+    return _number(value)
 
 
-# name: (test, what the value must be)
-LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
+def _classes(value: Any) -> Any:
+    """A tuple of plain labels."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        return None
+    return tuple(label.item() if hasattr(label, "item") else label for label in value)
+
+
+def _schedule(value: Any) -> Any:
+    """A tuple of whole numbers."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        return None
+    rounds = tuple(map(_whole, value))
+    return None if None in rounds else rounds
+
+
+ABOVE_ZERO = Limit(_number, _positive, "a number above 0")
+FINITE = Limit(_number, lambda v: 0 < v < math.inf, "a finite number above 0")
+SHARE = Limit(_number, lambda v: 0 < v <= 1, "in (0, 1]")
+INSIDE = Limit(_number, lambda v: 0 < v < 1, "in (0, 1)")
+TRUTH = Limit(_truth, _any, "True or False")
+COUNT = Limit(_whole, _positive, "a whole number above 0")
+
+LIMITS: dict[str, Limit] = {
     # learners
-    "C": (lambda v: v is None or _positive(v), "a number above 0, or None"),
-    "positive_margin": (
-        lambda v: _positive(v) or v == "balanced" or hasattr(v, "sensitivity_weight"),
+    "C": Limit(_number, _positive, "a number above 0, or None", optional=True),
+    "positive_margin": Limit(
+        _positive_margin,
+        lambda v: not isinstance(v, float) or v > 0,
         'a number above 0 or "balanced"',
     ),
-    "sensitivity_weight": (_inside, "in (0, 1)"),
-    "confidence": (lambda v: _is_number(v) and 0.5 < v < 1, "in (0.5, 1)"),
+    "sensitivity_weight": INSIDE,
+    "confidence": Limit(_number, lambda v: 0.5 < v < 1, "in (0.5, 1)"),
     "form": _one_of("variance", "stdev"),
-    "step": (lambda v: _positive(v) and v < math.inf, "a finite number above 0"),
-    "decay": (lambda v: _is_number(v) and 0 <= v < math.inf, "a finite number, 0 or above"),
-    "rate": (lambda v: _is_number(v) and 0 <= v <= 1, "in [0, 1]"),
-    "total": (lambda v: v is None or _count(v), "a whole number above 0, or None"),
-    "width": (_positive, "a number above 0"),
-    "query_width": (_positive, "a number above 0"),
-    "by_norm": (_truth, "True or False"),
-    "share": (_share, "in (0, 1]"),
-    "kept_share": (_share, "in (0, 1]"),
-    "count": (lambda v: _count(v) and v < 2**32, "a whole number from 1 to 2**32 - 1"),
-    "l1_radius": (_positive, "a number above 0"),
-    "l2_radius": (_positive, "a number above 0"),
-    "plus_one": (_truth, "True or False"),
-    "intercept": (_truth, "True or False"),
-    "multiclass": (_truth, "True or False"),
-    "legacy": (_truth, "True or False"),
-    "classes": (
-        lambda v: v is None or (isinstance(v, Sequence) and not isinstance(v, (str, bytes))),
-        "a tuple of labels, or None",
+    "step": FINITE,
+    "decay": Limit(_number, lambda v: 0 <= v < math.inf, "a finite number, 0 or above"),
+    "rate": Limit(_number, lambda v: 0 <= v <= 1, "in [0, 1]"),
+    "total": Limit(
+        _whole,
+        lambda v: 0 < v < 2**64,
+        "a whole number from 1 to 2**64 - 1, or None",
+        optional=True,
     ),
+    "width": ABOVE_ZERO,
+    "query_width": ABOVE_ZERO,
+    "by_norm": TRUTH,
+    "share": SHARE,
+    "kept_share": SHARE,
+    "count": Limit(_whole, lambda v: 0 < v < 2**32, "a whole number from 1 to 2**32 - 1"),
+    "l1_radius": ABOVE_ZERO,
+    "l2_radius": ABOVE_ZERO,
+    "plus_one": TRUTH,
+    "intercept": TRUTH,
+    "multiclass": TRUTH,
+    "legacy": TRUTH,
+    "classes": Limit(_classes, _any, "a tuple of labels, or None", optional=True),
     "growth": _one_of("open", "restart", "closed"),
     "keep": _one_of("largest", "random", "all"),
     "combine": _one_of("weights", "draw", "best", "new", "old", "frozen"),
     "loss": _one_of("logistic", "square"),
-    "ridge": (
-        lambda v: v is None or (_positive(v) and v < math.inf),
-        "a finite number above 0, or None",
+    "ridge": Limit(
+        _number, lambda v: 0 < v < math.inf, "a finite number above 0, or None", optional=True
     ),
-    "overlap": (lambda v: _count(v) and v <= 1000, "a whole number from 1 to 1000"),
-    "horizon": (lambda v: v is None or _count(v), "a whole number above 0, or None"),
-    "clip_losses": (_truth, "True or False"),
-    "schedule": (
-        lambda v: v is None or _schedule(v),
+    "overlap": Limit(_whole, lambda v: 0 < v <= 1000, "a whole number from 1 to 1000"),
+    "horizon": Limit(
+        _whole,
+        lambda v: 0 < v < 2**64,
+        "a whole number from 1 to 2**64 - 1, or None",
+        optional=True,
+    ),
+    "clip_losses": TRUTH,
+    "schedule": Limit(
+        _schedule,
+        lambda v: len(v) == 3 and 0 < v[1] < v[0] < 2**63 and v[1] <= 1000 and 0 < v[2] < 2**64,
         "(T1, B, T2), whole numbers with T1 > B > 0, B <= 1000 and T2 > 0, or None",
+        optional=True,
     ),
-    "seed": (lambda v: _is_whole(v) and 0 <= v < 2**64, "a whole number from 0 to 2**64 - 1"),
+    "seed": Limit(_whole, lambda v: 0 <= v < 2**64, "a whole number from 0 to 2**64 - 1"),
     # streams
-    "chunks": (_count, "a whole number above 0"),
-    "start": (lambda v: v is None or _share(v), "in (0, 1], or None"),
-    "permute_columns": (_truth, "True or False"),
-    "shuffle": (_truth, "True or False"),
-    "events": (_count, "a whole number above 0"),
-    "ratio": (lambda v: _positive(v) and v < math.inf, "a finite number above 0"),
-    "n": (_count, "a whole number above 0"),
-    "incident_share": (_inside, "in (0, 1)"),
-    "missing_share": (lambda v: _is_number(v) and 0 <= v <= 0.5, "in [0, 0.5]"),
+    "chunks": COUNT,
+    "start": Limit(_number, lambda v: 0 < v <= 1, "in (0, 1], or None", optional=True),
+    "permute_columns": TRUTH,
+    "shuffle": TRUTH,
+    "ratio": FINITE,
+    "events": COUNT,
+    "n": COUNT,
+    "incident_share": INSIDE,
+    "missing_share": Limit(_number, lambda v: 0 <= v <= 0.5, "in [0, 0.5]"),
 }
 
 
-def check(owner: str, **parameters: object) -> None:
-    """Raise a `ParameterError` unless each value lies within the limits of its parameter."""
+def check(owner: str, **parameters: Any) -> dict[str, Any]:
+    """The parameters as plain Python values; a `ParameterError` if one is beyond its limits."""
+    plain: dict[str, Any] = {}
     for name, value in parameters.items():
-        test, expected = LIMITS[name]
-        if not test(value):
-            raise ParameterError(f"{owner}: {name} must be {expected}, got {value!r}.")
+        limit = LIMITS[name]
+        if value is None and limit.optional:
+            plain[name] = None
+            continue
+        plain[name] = limit.read(value)
+        if plain[name] is None or not limit.test(plain[name]):
+            raise ParameterError(f"{owner}: {name} must be {limit.expected}, got {value!r}.")
+    return plain

@@ -13,8 +13,11 @@ Name: TypeAlias = str | int
 Label: TypeAlias = str | int | bool
 """A class, as the user writes it."""
 
-Event: TypeAlias = Mapping[Name, Any]
-"""Feature name to value: a number, a bool, a text (an indicator), None or NaN (absent)."""
+Event: TypeAlias = Mapping[Any, Any]
+"""Name to value: a number, a bool, a text (an indicator), None or NaN (absent).
+
+The key is not `Name` because mappings are invariant in it: a `dict[str, float]` would not do.
+"""
 
 
 class Feature(NamedTuple):
@@ -22,6 +25,11 @@ class Feature(NamedTuple):
 
     Rounds count the events learned, from 1. `weight` is a number, or with several classes
     a number a class.
+
+    Examples
+    --------
+    >>> Feature("rain", first_learned=1, last_learned=9, times_learned=4, weight=0.5).name
+    'rain'
     """
 
     name: Name
@@ -36,6 +44,14 @@ class Explanation(NamedTuple):
 
     `contributions` holds weight times value by feature name, largest first; they add up to the
     margin. With several classes they are those of the predicted class minus its rival's.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> model = hw.OLSF()
+    >>> model.learn_one({"rain": 2.0}, True)
+    >>> model.explain_one({"rain": 1.0}).contributions
+    {'rain': 0.5}
     """
 
     prediction: Label | None
@@ -59,6 +75,13 @@ class Trace:
         The probability with which the label was asked for.
     asked
         Whether it was.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> trace = hw.OLSF().simulate([[1.0], [1.0]], [True, True])
+    >>> trace.prediction.tolist(), len(trace)
+    ([False, True], 2)
     """
 
     prediction: NDArray[Any]
@@ -76,6 +99,24 @@ class Rows:
 
     What is not stored is absent; a stored 0 is a 0. Any object with `indptr`, `indices` and
     `data` (SciPy's CSR, say) is taken as well wherever `Rows` are.
+
+    Attributes
+    ----------
+    indptr
+        Row i is stored from `indptr[i]` to `indptr[i + 1]`.
+    indices
+        The column of each value.
+    data
+        The values.
+    names
+        A name a column.
+
+    Examples
+    --------
+    >>> import headwater as hw, numpy as np
+    >>> rows = Rows(np.array([0, 1, 3]), np.array([0, 0, 1]), np.ones(3), ["rain", "wind"])
+    >>> len(rows), hw.OLSF().predict_many(rows).tolist()
+    (2, [False, False])
     """
 
     indptr: NDArray[Any]

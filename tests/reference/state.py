@@ -126,7 +126,7 @@ def read_file(file: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 def read_state(file: bytes) -> State:
     """The learner in a model file, its weights multiplied out."""
     _, saved = read_file(file)
-    query = saved["query"]
+    query, model = saved["query"], saved["model"]["linear"]
     return State(
         names=saved["names"],
         first=saved["first"],
@@ -134,9 +134,9 @@ def read_state(file: bytes) -> State:
         times=saved["times"],
         weights=[
             [scale * stored for stored in vector]
-            for scale, vector in zip(saved["scales"], saved["weights"], strict=True)
+            for scale, vector in zip(model["scales"], model["weights"], strict=True)
         ],
-        variances=saved["variances"],
+        variances=model["variances"],
         label_form=saved["label_form"],
         classes=saved["classes"],
         positives=saved["positives"],

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater import _core
-from headwater.errors import ModelFileError
+from headwater.errors import ModelFileError, ParameterError
 from headwater.learners import batches
 from headwater.learners.normalize import Normalize
 from headwater.learners.query import Query
@@ -63,6 +63,12 @@ class Learner(_core.Learner):
     """The verbs that every learner has; a subclass adds parameters and says what they mean.
 
     Parameters are fixed after construction, and `repr` rebuilds the learner.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> isinstance(hw.FLLS(), hw.Learner)
+    True
     """
 
     _classes: ClassVar[dict[str, type["Learner"]]] = {}
@@ -72,11 +78,15 @@ class Learner(_core.Learner):
     def __init_subclass__(cls) -> None:
         Learner._classes.setdefault(cls.__name__, cls)
 
+    def __init__(self) -> None:
+        raise ParameterError(
+            "Learner: it is what all learners have in common; make a Linear, or another of them."
+        )
+
     def __post_init__(self) -> None:
-        owner = type(self).__name__
-        check(owner, **{k: v for k, v in self.parameters().items() if k in LIMITS})
-        if self.classes is not None:
-            object.__setattr__(self, "classes", tuple(self.classes))  # whatever becomes of the list
+        limited = {k: v for k, v in self.parameters().items() if k in LIMITS}
+        for name, value in check(type(self).__name__, **limited).items():
+            object.__setattr__(self, name, value)
         self._assemble(None)
 
     def _parts(self) -> Parts:
@@ -305,14 +315,28 @@ def from_bytes(data: bytes) -> Learner:
     >>> hw.from_bytes(hw.PAA(C=0.5).to_bytes())
     PAA(C=0.5)
     """
-    header, state = _core.split_model(data)
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise ModelFileError(f"model file: expected bytes, got {type(data).__name__}.")
+    header, state = _core.split_model(bytes(data))
     try:
         name, parameters = read_header(header)
-        learner = Learner._classes[name](**parameters)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        learner = _class_named(name, parameters)(**parameters)
+    except ParameterError as error:
         raise ModelFileError(f"model file: its header cannot be read: {error}") from None
     learner._assemble(state)
     return learner
+
+
+def _class_named(name: str, parameters: dict[str, Any]) -> type[Learner]:
+    """The learner class of a header, which has all of these parameters."""
+    if name not in Learner._classes:
+        raise ParameterError(f"there is no learner {name!r}.")
+    cls = Learner._classes[name]
+    known = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for parameter in parameters:
+        if parameter not in known:
+            raise ParameterError(f"{name} has no parameter {parameter!r}.")
+    return cls
 
 
 def for_core(slot: Slot | None) -> tuple[str, dict[str, Any]]:

@@ -81,11 +81,6 @@ class FESL(Learner):
     classes: Sequence[Label] | None = None
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        if isinstance(self.schedule, Sequence):
-            object.__setattr__(self, "schedule", tuple(self.schedule))
-        super().__post_init__()
-
     def _parts(self) -> Parts:
         number = self.loss == "square"
         if number and self.classes is not None:

@@ -7,7 +7,7 @@ from typing import Literal
 from headwater.learners.base import Learner, Parts, linear_model
 from headwater.learners.query import Margin
 from headwater.learners.sparsify import KeepLargest
-from headwater.learners.update import passive_aggressive
+from headwater.learners.update import by_word
 from headwater.types import Label
 
 
@@ -55,6 +55,6 @@ class FLLS(Learner):
     seed: int = 0
 
     def _parts(self) -> Parts:
-        update = passive_aggressive("FLLS", self.update, self.C)
+        update = by_word("FLLS", self.update, self.C)
         kept = KeepLargest(self.kept_share, self.l1_radius)
         return Parts(linear_model(update, kept), Margin(self.query_width))

@@ -201,7 +201,7 @@ def named(name: str, /, **parameters: Any) -> Learner:
     >>> hw.named("RPA-I", rate=0.2).query
     query.Random(rate=0.2)
     """
-    if name not in _TABLE:
+    if not isinstance(name, str) or name not in _TABLE:
         near = difflib.get_close_matches(str(name), _TABLE, n=3, cutoff=0.4)
         cure = f"did you mean {' or '.join(near)}?" if near else "headwater.names() lists them."
         raise ParameterError(f"named: there is no algorithm {name!r}; {cure}")

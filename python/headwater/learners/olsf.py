@@ -8,7 +8,7 @@ from headwater.errors import ParameterError
 from headwater.learners.base import Learner, Parts, linear_model
 from headwater.learners.query import All
 from headwater.learners.sparsify import KeepLargest, RandomShare, Sparsify
-from headwater.learners.update import Perceptron, Update, passive_aggressive
+from headwater.learners.update import by_word
 from headwater.types import Label
 
 RADIUS = 30.0
@@ -65,10 +65,7 @@ class OLSF(Learner):
     seed: int = 0
 
     def _parts(self) -> Parts:
-        if self.update == "perceptron":
-            update: Update = Perceptron()
-        else:
-            update = passive_aggressive("OLSF", self.update, self.C)
+        update = by_word("OLSF", self.update, self.C, ("pa", "pa1", "pa2", "perceptron"))
         return Parts(linear_model(update, self._sparsify(), legacy=self.legacy), All())
 
     def _sparsify(self) -> Sparsify | None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from headwater.learners.base import Learner, Parts, linear_model
 from headwater.learners.query import Margin, MarginPlusOne
-from headwater.learners.update import PA1, PositiveMargin, passive_aggressive
+from headwater.learners.update import PA1, PositiveMargin, by_word
 from headwater.types import Label
 
 
@@ -52,7 +52,7 @@ class PAA(Learner):
     seed: int = 0
 
     def _parts(self) -> Parts:
-        update = passive_aggressive("PAA", self.update, self.C)
+        update = by_word("PAA", self.update, self.C)
         width = self.query_width
         query = MarginPlusOne(width) if self.plus_one else Margin(width)
         return Parts(linear_model(update), query)
@@ -92,7 +92,7 @@ class MPAA(Learner):
     seed: int = 0
 
     def _parts(self) -> Parts:
-        update = passive_aggressive("MPAA", self.update, self.C)
+        update = by_word("MPAA", self.update, self.C)
         model = linear_model(update, task="multiclass")
         return Parts(model, Margin(self.query_width), labels="multiclass")
 

@@ -1,14 +1,14 @@
 """A model's header as JSON, and a file that is written whole or not at all."""
 
+import dataclasses
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from headwater.errors import ParameterError
 from headwater.learners.normalize import Normalize
 from headwater.learners.query import Query
 from headwater.learners.slots import Slot
@@ -25,52 +25,59 @@ def write_header(name: str, parameters: Mapping[str, Any]) -> str:
 
 def read_header(text: str) -> tuple[str, dict[str, Any]]:
     """What `write_header` was given."""
-    header = json.loads(text)
-    return header["class"], {k: _from_plain(v) for k, v in header["parameters"].items()}
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ParameterError("it is not JSON.") from None
+    match header:
+        case {"class": str(name), "parameters": dict(parameters)} if len(header) == 2:
+            return name, {key: _from_plain(value) for key, value in parameters.items()}
+    raise ParameterError("it does not name a class and its parameters.")
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file such that a reader finds the old one or the new one, never half of it."""
     target = Path(path)
-    handle, partial = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(partial, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(partial, 0o666 & ~_umask())
         os.replace(partial, target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise type(error)(error.errno, error.strerror, str(target)) from None
     except BaseException:
-        Path(partial).unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _to_plain(value: Any) -> Any:
     if isinstance(value, Slot):
         inner = {name: _to_plain(v) for name, v in value.parameters().items()}
         return {"slot": f"{value.kind}.{type(value).__name__}", **inner}
-    if isinstance(value, np.generic):
-        return value.item()
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_to_plain(part) for part in value]
     return value
 
 
 def _from_plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
+        cls = _slot_class(value.get("slot"))
         parameters = {name: _from_plain(v) for name, v in value.items() if name != "slot"}
-        return _slot_class(value["slot"])(**parameters)
+        known = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        if set(parameters) != known:
+            raise ParameterError(f"{value['slot']} has other parameters.")
+        return cls(**parameters)
     return tuple(map(_from_plain, value)) if isinstance(value, list) else value
 
 
-def _slot_class(name: str) -> type[Slot]:
+def _slot_class(name: object) -> type[Slot]:
     kinds: list[type[Slot]] = [Balanced]
     for base in (Update, Query, Sparsify, Normalize):
         kinds += base.__subclasses__()
-    return {f"{kind.kind}.{kind.__name__}": kind for kind in kinds}[name]
+    for kind in kinds:
+        if f"{kind.kind}.{kind.__name__}" == name:
+            return kind
+    raise ParameterError(f"there is no slot value {name!r}.")

@@ -20,7 +20,8 @@ class Slot:
     kind: ClassVar[str]
 
     def __post_init__(self) -> None:
-        check(type(self).__name__, **self.parameters())
+        for name, value in check(type(self).__name__, **self.parameters()).items():
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={shown(value)}" for key, value in self.parameters().items())

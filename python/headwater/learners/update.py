@@ -6,6 +6,7 @@ With margin q = w·x, label y = ±1 and loss = max(0, m − y q), every rule but
 Weight Vectors* (2009); Dredze et al., *Confidence-Weighted Linear Classification* (2008).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -230,9 +231,18 @@ class Gradient(Update):
     decay: float = 0.01
 
 
-def passive_aggressive(owner: str, word: str, C: float) -> Update:
-    """`PA`, `PA1` or `PA2` by its word."""
-    rules: dict[str, Update] = {"pa": PA(), "pa1": PA1(C), "pa2": PA2(C)}
-    if word not in rules:
-        raise ParameterError(f'{owner}: update must be "pa", "pa1" or "pa2", got {word!r}.')
+def by_word(
+    owner: str, word: object, C: float, words: Sequence[str] = ("pa", "pa1", "pa2")
+) -> Update:
+    """The passive-aggressive rule or perceptron of this word, if it is one of `words`."""
+    rules: dict[str, Update] = {
+        "pa": PA(),
+        "pa1": PA1(C),
+        "pa2": PA2(C),
+        "perceptron": Perceptron(),
+    }
+    if not isinstance(word, str) or word not in words:
+        listed = [f'"{one}"' for one in words]
+        expected = f"{', '.join(listed[:-1])} or {listed[-1]}"
+        raise ParameterError(f"{owner}: update must be {expected}, got {word!r}.")
     return rules[word]

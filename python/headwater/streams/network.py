@@ -58,6 +58,12 @@ class Sensor(NamedTuple):
 
     Events are counted from 0: its readings lie in the events from `installed` up to, not
     including, `died`; None: it outlived the stream.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> hw.streams.SensorNetwork(1_000).sensors[-1].installed
+    760
     """
 
     name: str

@@ -272,7 +272,9 @@ fn at_row(row: usize, error: Error) -> Error {
     match error {
         Error::Event(text) => Error::Event(format!("X, row {row}: {text}")),
         Error::Label(text) => Error::Label(format!("y, row {row}: {text}")),
-        Error::Step(text) => Error::Step(format!("X, row {row}: {text} Rows before it were done.")),
+        Error::Step(text) => {
+            Error::Step(format!("X, row {row}: {text} The rows before it were done."))
+        }
         other => other,
     }
 }

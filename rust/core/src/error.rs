@@ -15,6 +15,8 @@ pub enum Error {
     Step(String),
     /// A saved state that is damaged or does not fit its learner.
     State(String),
+    /// The learner is at work and cannot be used on top of that.
+    Busy(String),
     /// The caller asked a batch to stop; the rows before are done.
     Interrupted,
 }
@@ -26,7 +28,8 @@ impl fmt::Display for Error {
             | Self::Event(text)
             | Self::Label(text)
             | Self::Step(text)
-            | Self::State(text) => f.write_str(text),
+            | Self::State(text)
+            | Self::Busy(text) => f.write_str(text),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::model::Target;
+use crate::vocabulary::quoted;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a class must be a text, a 64-bit integer or a bool")]
 pub enum Label {
     Bool(bool),
     Int(i64),
@@ -37,7 +38,7 @@ impl std::fmt::Display for Label {
             Self::Bool(false) => f.write_str("False"),
             Self::Int(number) => write!(f, "{number}"),
             Self::Real(number) => write!(f, "{number}"),
-            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Text(text) => f.write_str(&quoted(text)),
         }
     }
 }
@@ -152,14 +153,21 @@ impl Labels {
         }
     }
 
+    /// The label with this index.
+    pub fn label(&self, class: usize) -> Label {
+        let positive = class == 1;
+        match self.form {
+            Form::Unknown | Form::Bool => Label::Bool(positive),
+            Form::One | Form::ZeroOne => Label::Int(i64::from(positive)),
+            Form::Sign => Label::Int(if positive { 1 } else { -1 }),
+            Form::Given | Form::Open | Form::Number => self.classes[class].clone(),
+        }
+    }
+
     /// The labels in the order of their indices: (negative, positive), or the known classes.
     pub fn known(&self) -> Vec<Label> {
-        match self.form {
-            Form::Unknown | Form::Bool => vec![Label::Bool(false), Label::Bool(true)],
-            Form::One | Form::ZeroOne => vec![Label::Int(0), Label::Int(1)],
-            Form::Sign => vec![Label::Int(-1), Label::Int(1)],
-            Form::Given | Form::Open | Form::Number => self.classes.clone(),
-        }
+        let count = if self.is_binary() { 2 } else { self.classes.len() };
+        (0..count).map(|class| self.label(class)).collect()
     }
 }
 

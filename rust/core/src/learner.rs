@@ -173,11 +173,7 @@ impl Learner {
     /// Find the slots of an event's features, and where the view keeps their statistics.
     ///
     /// A feature whose slot is not `UNKNOWN` was looked up before; slots never change.
-    pub fn look_up(
-        &self,
-        names: &(impl Names + ?Sized),
-        event: &mut Entrant,
-    ) -> Result<(), Error> {
+    pub fn look_up(&self, names: &(impl Names + ?Sized), event: &mut Entrant) -> Result<(), Error> {
         for (position, feature) in event.features.iter_mut().enumerate() {
             if feature.slot == UNKNOWN {
                 feature.slot = self.vocabulary.slot(names.name(position));
@@ -191,9 +187,9 @@ impl Learner {
         }
         if let Some(view) = &self.view {
             event.seats.clear();
-            event.seats.extend(
-                (0..event.features.len()).map(|position| view.seat(names.name(position))),
-            );
+            event
+                .seats
+                .extend((0..event.features.len()).map(|position| view.seat(names.name(position))));
         }
         Ok(())
     }

@@ -144,8 +144,7 @@ impl Linear {
         let features = lesson.features;
         let squared_norm = lesson.squared_norm()?;
         let restart = self.config.restarts && lesson.grows();
-        let positive_margin =
-            self.config.positive_margin.now(lesson.positives, lesson.negatives);
+        let positive_margin = self.config.positive_margin.now(lesson.positives, lesson.negatives);
         let mut target = 1.0;
         let (margin, mistake, moves) = match (lesson.target, self.config.task) {
             (Target::Class(class), Task::Multiclass) => self.lead(features, class, restart),
@@ -291,6 +290,9 @@ impl LinearState {
         let mut numbers = columns().flatten().chain(&self.scales).copied().chain(norms);
         if !numbers.all(f64::is_finite) {
             return Err("a number is not finite");
+        }
+        if self.steps.iter().any(|&steps| steps > u64::MAX / 2) {
+            return Err("a counter is too large");
         }
         if self.scales.iter().any(|&scale| scale <= 0.0 || scale > 1.0) {
             return Err("a scale is not in (0, 1]");

@@ -82,8 +82,7 @@ pub fn squared_norm(features: &[Feature]) -> Result<f64, Error> {
 
 pub fn too_large(what: &str) -> Error {
     Error::Step(format!(
-        "event: its values are too large or too small: {what} would not be a finite number; \
-         nothing was changed."
+        "event: its values are too large or too small: {what} would not be a finite number."
     ))
 }
 

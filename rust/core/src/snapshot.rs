@@ -11,8 +11,8 @@ use crate::learner::{Config, INTERCEPT, Learner, Register};
 use crate::model::ModelState;
 use crate::query::QueryState;
 use crate::random::Generator;
-use crate::vocabulary::{Name, UNKNOWN};
 use crate::view::{View, ViewState};
+use crate::vocabulary::{Name, UNKNOWN};
 use crate::{Error, Labels};
 
 const MAGIC: &[u8; 8] = b"HEADWATR";
@@ -92,6 +92,20 @@ pub fn split(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
     Ok((header, state))
 }
 
+/// Counts the bytes written to it.
+struct Length(usize);
+
+impl std::io::Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut array = [0; N];
     array.copy_from_slice(bytes);
@@ -126,9 +140,15 @@ impl Learner {
 
     /// A learner with this configuration in the state that `bytes` hold.
     pub fn restore(config: Config, bytes: &[u8]) -> Result<Self, Error> {
-        let state: State = rmp_serde::from_slice(bytes).map_err(|error| {
-            Error::State(format!("model file: its state cannot be read: {error}."))
-        })?;
+        let unreadable =
+            |what: String| Error::State(format!("model file: its state cannot be read: {what}."));
+        let state: State = rmp_serde::from_slice(bytes).map_err(|e| unreadable(e.to_string()))?;
+        let mut written = Length(0);
+        rmp_serde::encode::write_named(&mut written, &state)
+            .map_err(|e| unreadable(e.to_string()))?;
+        if written.0 != bytes.len() {
+            return Err(unreadable("it is not as this program would have written it".to_owned()));
+        }
         let mut learner = Self::new(config)?;
         learner
             .adopt(&state)
@@ -187,6 +207,9 @@ impl State<'_> {
         }
         if labels.is_multiclass() && !self.classes.starts_with(&labels.classes) {
             return Err("its classes are others");
+        }
+        if self.classes.iter().any(|class| matches!(class, Label::Real(_))) {
+            return Err("a class is neither a text nor an integer nor a bool");
         }
         let distinct = |(i, class): (usize, &Label)| !self.classes[..i].contains(class);
         if !self.classes.iter().enumerate().all(distinct) {

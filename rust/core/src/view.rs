@@ -149,11 +149,8 @@ impl View {
     pub fn show(&self, seats: &[Slot], features: &mut [Feature]) -> Result<Shown, Error> {
         let mut shown = Shown { entries: Vec::with_capacity(features.len()), pool: self.pool };
         for (&seat, feature) in seats.iter().zip(features.iter()) {
-            let mut entry = if seat == UNKNOWN {
-                Entry::new(self.rounds)
-            } else {
-                self.entries[seat as usize]
-            };
+            let mut entry =
+                if seat == UNKNOWN { Entry::new(self.rounds) } else { self.entries[seat as usize] };
             let counted = entry.count(feature.value, self.rounds);
             if !entry.squares.is_finite() || !entry.mean.is_finite() {
                 return Err(too_large("a feature's variance"));

@@ -17,7 +17,7 @@ pub const UNKNOWN: Slot = Slot::MAX;
 /// A feature's name. The derived order is the order in which new names get their slots:
 /// integers by value, then text by code point (which is the order of UTF-8 bytes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a name must be a text or a 64-bit integer")]
 pub enum Name<'a> {
     Number(i64),
     #[serde(borrow)]
@@ -28,9 +28,22 @@ impl std::fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
-            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Text(text) => f.write_str(&quoted(text)),
         }
     }
+}
+
+/// A text between quotes, control characters made visible.
+pub fn quoted(text: &str) -> String {
+    let mut shown = String::from("'");
+    for c in text.chars() {
+        if c.is_control() || c == '\'' || c == '\\' {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown + "'"
 }
 
 /// The names of one event's features, by position.

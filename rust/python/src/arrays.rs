@@ -54,13 +54,20 @@ impl Arrays<'_> {
     }
 }
 
-enum OwnedName {
+pub enum OwnedName {
     Number(i64),
     Text(String),
 }
 
 impl OwnedName {
-    fn borrow(&self) -> Name<'_> {
+    pub fn of(name: Name<'_>) -> Self {
+        match name {
+            Name::Number(number) => Self::Number(number),
+            Name::Text(text) => Self::Text(text.to_owned()),
+        }
+    }
+
+    pub fn borrow(&self) -> Name<'_> {
         match self {
             Self::Number(number) => Name::Number(*number),
             Self::Text(text) => Name::Text(text),
@@ -71,7 +78,7 @@ impl OwnedName {
 fn read_names(names: &Bound<'_, PyAny>) -> PyResult<Vec<OwnedName>> {
     let read = |name: PyResult<Bound<'_, PyAny>>| {
         let name = name?;
-        Ok(match read_name(&name)? {
+        Ok(match read_name("names", &name)? {
             Key::Number(number) => OwnedName::Number(number),
             Key::Text(_) => OwnedName::Text(name.cast::<PyString>()?.to_str()?.to_owned()),
         })

@@ -1,11 +1,11 @@
 //! Events and labels, from Python and back.
 
 use headwater_core::{Entrant, Feature, Label, Learner, Name, Names, UNKNOWN};
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
 
-use crate::errors::{EventError, LabelError, raise};
+use crate::errors::{AnswerError, EventError, LabelError, raise};
 
 /// A feature's name as the event gave it.
 pub enum Key {
@@ -43,7 +43,8 @@ impl Names for Keys<'_, '_> {
 pub struct Event {
     pub keys: Vec<Key>,
     pub entrant: Entrant,
-    indicators: bool,
+    /// Whether a name may be there twice, which plain names of a plain dict are not.
+    may_repeat: bool,
 }
 
 impl Event {
@@ -54,7 +55,7 @@ impl Event {
             event.reserve(dict.len());
             let mut plain = true;
             for (name, value) in dict {
-                if !is_plain(&value) {
+                if !(is_plain_name(&name) && is_plain(&value)) {
                     plain = false; // reading it may run Python code, which may change the dict
                     break;
                 }
@@ -71,6 +72,7 @@ impl Event {
                 type_name(x)
             ))
         })?;
+        event.may_repeat = true;
         for item in mapping.items()? {
             let (name, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
             event.push(&name, &value)?;
@@ -88,12 +90,12 @@ impl Event {
     }
 
     fn push(&mut self, name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let key = read_name(name)?;
+        let key = read_name("event", name)?;
         if value.is_none() {
             return Ok(());
         }
         let (key, number) = if let Ok(text) = value.cast::<PyString>() {
-            self.indicators = true;
+            self.may_repeat = true;
             (Key::Text(indicator(name, text)?), 1.0)
         } else {
             (key, read_value(name, value)?)
@@ -112,9 +114,9 @@ impl Event {
         Ok(())
     }
 
-    /// A mapping has no name twice, but an indicator's may be there already.
+    /// Refuse a name that is there twice.
     fn checked(self, py: Python<'_>) -> PyResult<Self> {
-        if self.indicators {
+        if self.may_repeat {
             let keys = Keys { py, keys: &self.keys };
             let mut names: Vec<Name<'_>> = (0..self.keys.len()).map(|i| keys.name(i)).collect();
             names.sort_unstable();
@@ -127,6 +129,10 @@ impl Event {
     }
 }
 
+fn is_plain_name(name: &Bound<'_, PyAny>) -> bool {
+    name.is_exact_instance_of::<PyString>() || name.is_exact_instance_of::<PyInt>()
+}
+
 fn is_plain(value: &Bound<'_, PyAny>) -> bool {
     value.is_exact_instance_of::<PyFloat>()
         || value.is_exact_instance_of::<PyInt>()
@@ -135,24 +141,25 @@ fn is_plain(value: &Bound<'_, PyAny>) -> bool {
         || value.is_none()
 }
 
-pub fn read_name(name: &Bound<'_, PyAny>) -> PyResult<Key> {
+/// A feature's name; `place` says where it stands, for the sentence.
+pub fn read_name(place: &str, name: &Bound<'_, PyAny>) -> PyResult<Key> {
     if let Ok(text) = name.cast::<PyString>() {
         text.to_str().map_err(|_| {
-            EventError::new_err(format!("event: feature {} is not valid text.", shown(name)))
+            EventError::new_err(format!("{place}: feature {} is not valid text.", shown(name)))
         })?;
         return Ok(Key::Text(text.clone().unbind()));
     }
     let is_integer = !name.is_instance_of::<PyBool>() && name.hasattr("__index__")?;
     if !is_integer || type_name(name).starts_with("bool") {
         return Err(EventError::new_err(format!(
-            "event: a feature's name must be a str or an int, got {} ({}).",
+            "{place}: a feature's name must be a str or an int, got {} ({}).",
             shown(name),
             type_name(name)
         )));
     }
     let number = name.extract::<i64>().map_err(|_| {
         EventError::new_err(format!(
-            "event: feature {}: a name that is an int must fit 64 bits.",
+            "{place}: feature {}: a name that is an int must fit 64 bits.",
             shown(name)
         ))
     })?;
@@ -188,36 +195,50 @@ fn indicator(name: &Bound<'_, PyAny>, value: &Bound<'_, PyString>) -> PyResult<P
     Ok(PyString::new(name.py(), &format!("{}={text}", name.str()?.to_str()?)).unbind())
 }
 
+/// What an object is as a label.
+enum Found {
+    Label(Label),
+    /// None or NaN.
+    Missing,
+    Other,
+}
+
 /// A label, if it is one; None and NaN are no label.
 pub fn read_label(label: &Bound<'_, PyAny>) -> PyResult<Option<Label>> {
+    let mut found = find_label(label)?;
+    if matches!(found, Found::Other) && label.hasattr("dtype")? && label.hasattr("item")? {
+        found = find_label(&label.call_method0("item")?)?; // of a NumPy scalar
+    }
+    match found {
+        Found::Label(label) => Ok(Some(label)),
+        Found::Missing => Ok(None),
+        Found::Other => Err(not_a_label(label)),
+    }
+}
+
+fn find_label(label: &Bound<'_, PyAny>) -> PyResult<Found> {
     if label.is_none() {
-        return Ok(None);
+        return Ok(Found::Missing);
     }
     if let Ok(truth) = label.cast_exact::<PyBool>() {
-        return Ok(Some(Label::Bool(truth.is_true())));
+        return Ok(Found::Label(Label::Bool(truth.is_true())));
     }
     if let Ok(text) = label.cast::<PyString>() {
         let text = text.to_str().map_err(|_| not_a_label(label))?;
-        return Ok(Some(Label::Text(text.to_owned())));
+        return Ok(Found::Label(Label::Text(text.to_owned())));
     }
     if let Ok(number) = label.cast::<PyFloat>() {
         let number = number.value();
         if number.is_nan() {
-            return Ok(None);
+            return Ok(Found::Missing);
         }
-        return Ok(Some(whole(number).map_or(Label::Real(number), Label::Int)));
+        return Ok(Found::Label(whole(number).map_or(Label::Real(number), Label::Int)));
     }
     if label.hasattr("__index__")? {
         let number = label.extract::<i64>().map_err(|_| not_a_label(label))?;
-        return Ok(Some(Label::Int(number)));
+        return Ok(Found::Label(Label::Int(number)));
     }
-    if type_name(label).starts_with("bool") {
-        return Ok(Some(Label::Bool(label.is_truthy()?))); // NumPy's
-    }
-    if label.hasattr("dtype")? && label.hasattr("item")? {
-        return read_label(&label.call_method0("item")?); // another NumPy scalar
-    }
-    Err(not_a_label(label))
+    Ok(Found::Other)
 }
 
 /// A label that must be there.
@@ -235,6 +256,14 @@ fn not_a_label(label: &Bound<'_, PyAny>) -> PyErr {
         "label: expected a str, an int or a bool, got {} ({}).",
         shown(label),
         type_name(label)
+    ))
+}
+
+pub fn not_a_decision(object: &Bound<'_, PyAny>) -> PyErr {
+    AnswerError::new_err(format!(
+        "answer: expected a Decision, as decide_one gives, got {} ({}).",
+        shown(object),
+        type_name(object)
     ))
 }
 
@@ -265,7 +294,7 @@ fn type_name(object: &Bound<'_, PyAny>) -> String {
 }
 
 /// An object's `repr`, cut short.
-fn shown(object: &Bound<'_, PyAny>) -> String {
+pub fn shown(object: &Bound<'_, PyAny>) -> String {
     let text = object.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
     if text.chars().count() <= 60 {
         return text;
@@ -275,17 +304,11 @@ fn shown(object: &Bound<'_, PyAny>) -> String {
 }
 
 /// Labels of a whole array, missing ones included.
-pub fn read_labels(labels: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Label>>> {
-    let mut read = Vec::new();
-    for (row, label) in labels.try_iter()?.enumerate() {
-        let label = read_label(&label?).map_err(|error| {
-            if error.is_instance_of::<PyTypeError>(labels.py()) {
-                error
-            } else {
-                LabelError::new_err(format!("y, row {row}: {}", error.value(labels.py())))
-            }
-        })?;
-        read.push(label);
-    }
-    Ok(read)
+pub fn read_labels(labels: &Bound<'_, PyList>) -> PyResult<Vec<Option<Label>>> {
+    let read = |(row, label)| {
+        read_label(&label).map_err(|error| {
+            LabelError::new_err(format!("y, row {row}: {}", error.value(labels.py())))
+        })
+    };
+    labels.iter().enumerate().map(read).collect()
 }

@@ -166,5 +166,4 @@ impl Decision {
     }
 }
 
-type Parts<'py> =
-    (Bound<'py, PyAny>, f64, f64, bool, bool, Bound<'py, PyDict>, Option<Vec<f64>>);
+type Parts<'py> = (Bound<'py, PyAny>, f64, f64, bool, bool, Bound<'py, PyDict>, Option<Vec<f64>>);

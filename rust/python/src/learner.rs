@@ -2,22 +2,23 @@
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts
 #![allow(clippy::redundant_closure_for_method_calls)] // lifetimes need the closure
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use headwater_core as core;
 use headwater_core::snapshot;
-use headwater_core::{Label, Labels};
+use headwater_core::{Feature, Label, Labels};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
-use crate::arrays::Arrays;
+use crate::arrays::{Arrays, OwnedName};
 use crate::config::{self, Slot};
 use crate::convert::{
-    Event, Keys, label_to_python, name_to_python, read_given_label, read_label, read_labels,
+    Event, Keys, label_to_python, name_to_python, not_a_decision, read_given_label, read_label,
+    read_labels, shown,
 };
 use crate::decision::Decision;
 use crate::errors::{LabelError, ParameterError, raise};
@@ -40,10 +41,69 @@ impl Inner {
     }
 }
 
+/// The core behind its lock, which knows the thread that holds it.
+#[derive(Default)]
+struct Guarded {
+    inner: Mutex<Option<Inner>>,
+    owner: AtomicUsize,
+}
+
+/// The lock, held; dropping it forgets the owner first.
+struct Held<'a> {
+    guard: MutexGuard<'a, Option<Inner>>,
+    owner: &'a AtomicUsize,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.owner.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Held<'_> {
+    fn inner(&mut self) -> Result<&mut Inner, core::Error> {
+        self.guard.as_mut().ok_or_else(|| core::Error::Parameter(NOT_BUILT.to_owned()))
+    }
+}
+
+impl Guarded {
+    /// Take the lock, waiting by `wait` if another thread has it.
+    ///
+    /// A signal handler or a finalizer runs on top of whatever its thread is doing; if that is
+    /// this learner, waiting would be for ever.
+    fn hold<'a>(
+        &'a self,
+        wait: impl FnOnce(&'a Mutex<Option<Inner>>) -> LockResult<MutexGuard<'a, Option<Inner>>>,
+    ) -> Result<Held<'a>, core::Error> {
+        let guard = match self.inner.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                if self.owner.load(Ordering::Relaxed) == this_thread() {
+                    return Err(core::Error::Busy(BUSY.to_owned()));
+                }
+                wait(&self.inner).unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        self.owner.store(this_thread(), Ordering::Relaxed);
+        Ok(Held { guard, owner: &self.owner })
+    }
+}
+
+const BUSY: &str = "learner: it is at work in this very thread; a signal handler or a finalizer \
+                    cannot use it now.";
+const NOT_BUILT: &str = "learner: it was never built; its class must call Learner's constructor.";
+
+/// A number that no other living thread has; never 0.
+fn this_thread() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| std::ptr::from_ref(here).addr())
+}
+
 /// A linear learner: the verbs that every learner of this package has.
 #[pyclass(subclass, frozen, module = "headwater._core")]
 pub struct Learner {
-    inner: Mutex<Option<Inner>>,
+    guarded: Guarded,
 }
 
 type Explained<'py> = (Option<Bound<'py, PyAny>>, f64, Vec<(Bound<'py, PyAny>, f64)>, f64);
@@ -55,38 +115,45 @@ type Traced<'py> = (
 );
 
 impl Learner {
-    /// Run `f` on the core. Waits without the interpreter's lock if a batch is under way.
-    fn with<T>(&self, py: Python<'_>, f: impl FnOnce(&mut Inner) -> PyResult<T>) -> PyResult<T> {
-        let mut guard = match self.inner.lock_py_attached(py) {
-            Ok(guard) => guard,
-            Err(poisoned) => poisoned.into_inner(),
-        };
-        f(built(&mut guard)?)
+    /// Run `f` on the core. Waits without the interpreter's lock if a batch is under way. `f` makes
+    /// no Python objects, because that may run a finalizer that wants the core as well.
+    fn with<T>(
+        &self,
+        py: Python<'_>,
+        f: impl FnOnce(&mut Inner) -> Result<T, core::Error>,
+    ) -> PyResult<T> {
+        let mut held = self.guarded.hold(|mutex| mutex.lock_py_attached(py)).map_err(raise)?;
+        held.inner().and_then(f).map_err(raise)
     }
 
     /// The same on an event outside the stream, as the model sees it.
-    fn on_view<'py, T>(
+    fn on_view<T>(
         &self,
-        x: &Bound<'py, PyAny>,
-        f: impl FnOnce(Python<'py>, &mut Inner, Event) -> PyResult<T>,
+        x: &Bound<'_, PyAny>,
+        f: impl FnOnce(&mut core::Learner, &[Feature]) -> Result<T, core::Error>,
     ) -> PyResult<T> {
-        self.on_event(x, |py, inner, mut event| {
-            inner.core.look(&mut event.entrant).map_err(raise)?;
-            f(py, inner, event)
+        self.on_event(x, |inner, event, _| {
+            inner.core.look(&mut event.entrant)?;
+            f(&mut inner.core, &event.entrant.features)
         })
+        .map(|(result, _)| result)
     }
 
-    /// The same on an event, its features looked up.
-    fn on_event<'py, T>(
+    /// The same on an event, its features looked up; the event comes back with the result.
+    fn on_event<T>(
         &self,
-        x: &Bound<'py, PyAny>,
-        f: impl FnOnce(Python<'py>, &mut Inner, Event) -> PyResult<T>,
-    ) -> PyResult<T> {
+        x: &Bound<'_, PyAny>,
+        f: impl FnOnce(&mut Inner, &mut Event, &Keys<'_, '_>) -> Result<T, core::Error>,
+    ) -> PyResult<(T, Event)> {
         let (py, mut event) = (x.py(), Event::read(x)?);
-        self.with(py, |inner| {
-            event.look_up(py, &inner.core)?;
-            f(py, inner, event)
-        })
+        let keys = std::mem::take(&mut event.keys);
+        let names = Keys { py, keys: &keys };
+        let result = self.with(py, |inner| {
+            inner.core.look_up(&names, &mut event.entrant)?;
+            f(inner, &mut event, &names)
+        })?;
+        event.keys = keys;
+        Ok((result, event))
     }
 
     /// The same for a batch: the interpreter's lock is released, and Ctrl-C is looked for.
@@ -112,11 +179,8 @@ impl Learner {
                 }
                 interruption.is_none()
             };
-            let mut guard = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let Some(inner) = guard.as_mut() else {
-                return Err(core::Error::Parameter(NOT_BUILT.to_owned()));
-            };
-            f(&mut inner.core, batch, &mut tick)
+            let mut held = self.guarded.hold(Mutex::lock)?;
+            f(&mut held.inner()?.core, batch, &mut tick)
         });
         match interruption {
             Some(error) => Err(error),
@@ -125,23 +189,19 @@ impl Learner {
     }
 }
 
-const NOT_BUILT: &str = "learner: it was never built; its class must call Learner's constructor.";
-
-fn built<'a>(guard: &'a mut MutexGuard<'_, Option<Inner>>) -> PyResult<&'a mut Inner> {
-    guard.as_mut().ok_or_else(|| ParameterError::new_err(NOT_BUILT))
+/// The prediction in the form in which the learner speaks of labels; in regression the number.
+fn spoken(core: &core::Learner, class: Option<usize>, margin: f64) -> Option<Label> {
+    if core.labels().is_number() {
+        return Some(Label::Real(margin));
+    }
+    class.map(|class| core.labels().label(class))
 }
 
-/// The prediction in the form in which the learner speaks of labels; in regression the number.
-fn spoken<'py>(
+fn spoken_to_python<'py>(
     py: Python<'py>,
-    core: &core::Learner,
-    class: Option<usize>,
-    margin: f64,
+    label: Option<&Label>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    if core.labels().is_number() {
-        return Ok(Some(margin.into_pyobject(py)?.into_any()));
-    }
-    class.map(|class| label_to_python(py, &core.labels().known()[class])).transpose()
+    label.map(|label| label_to_python(py, label)).transpose()
 }
 
 #[pymethods]
@@ -150,7 +210,7 @@ impl Learner {
     #[pyo3(signature = (*_args, **_kwargs))]
     #[allow(clippy::used_underscore_binding)] // taken by the subclass's own constructor
     fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { inner: Mutex::new(None) }
+        Self { guarded: Guarded::default() }
     }
 
     #[pyo3(signature = (*, model, query, view, closed, intercept, labels, classes, seed, state=None))]
@@ -182,17 +242,14 @@ impl Learner {
             Some(bytes) => core::Learner::restore(config, bytes),
         }
         .map_err(raise)?;
-        let mut guard = match self.inner.lock_py_attached(py) {
-            Ok(guard) => guard,
-            Err(poisoned) => poisoned.into_inner(),
-        };
-        *guard = Some(Inner::new(core));
+        let mut held = self.guarded.hold(|mutex| mutex.lock_py_attached(py)).map_err(raise)?;
+        *held.guard = Some(Inner::new(core));
         Ok(())
     }
 
     /// The bytes of a model file with this header.
     fn _write<'py>(&self, py: Python<'py>, header: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.with(py, |inner| snapshot::write(&inner.core, header).map_err(raise))?;
+        let bytes = self.with(py, |inner| snapshot::write(&inner.core, header))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -206,10 +263,11 @@ impl Learner {
     /// >>> model.predict_one({"rain": 0.5, "wind": 3.0})
     /// True
     fn predict_one<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.on_view(x, |py, inner, event| {
-            let (class, margin) = inner.core.predict(&event.entrant.features).map_err(raise)?;
-            spoken(py, &inner.core, class, margin)
-        })
+        let label = self.on_view(x, |core, features| {
+            let (class, margin) = core.predict(features)?;
+            Ok(spoken(core, class, margin))
+        })?;
+        spoken_to_python(x.py(), label.as_ref())
     }
 
     /// A number a label that adds up to 1: the logistic function of the margins. Changes nothing.
@@ -220,14 +278,14 @@ impl Learner {
     /// >>> hw.OLSF(classes=("ham", "spam")).predict_proba_one({"offer": 1.0})
     /// {'ham': 0.5, 'spam': 0.5}
     fn predict_proba_one<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
-        self.on_view(x, |py, inner, event| {
-            let shares = inner.core.probabilities(&event.entrant.features).map_err(raise)?;
-            let dict = PyDict::new(py);
-            for (label, share) in inner.core.labels().known().iter().zip(shares) {
-                dict.set_item(label_to_python(py, label)?, share)?;
-            }
-            Ok(dict)
-        })
+        let (labels, shares) = self.on_view(x, |core, features| {
+            Ok((core.labels().known(), core.probabilities(features)?))
+        })?;
+        let dict = PyDict::new(x.py());
+        for (label, share) in labels.iter().zip(shares) {
+            dict.set_item(label_to_python(x.py(), label)?, share)?;
+        }
+        Ok(dict)
     }
 
     /// How sure it is: the signed distance from the boundary, or with several classes the lead
@@ -241,9 +299,7 @@ impl Learner {
     /// >>> model.margin_one({"rain": 0.5})
     /// -0.5
     fn margin_one(&self, x: &Bound<'_, PyAny>) -> PyResult<f64> {
-        self.on_view(x, |_, inner, event| {
-            Ok(inner.core.predict(&event.entrant.features).map_err(raise)?.1)
-        })
+        self.on_view(x, |core, features| Ok(core.predict(features)?.1))
     }
 
     /// Whether it wants the event's label. Draws one coin and moves the query rule's own state.
@@ -254,9 +310,7 @@ impl Learner {
     /// >>> hw.PAA().query_one({"rain": 1.0})  # a margin of 0 is always worth a question
     /// True
     fn query_one(&self, x: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.on_view(x, |_, inner, event| {
-            Ok(inner.core.ask(&event.entrant.features).map_err(raise)?.asked)
-        })
+        self.on_view(x, |core, features| Ok(core.ask(features)?.asked))
     }
 
     /// Predict and query in one pass. The decision keeps the event's features for `answer`.
@@ -268,15 +322,17 @@ impl Learner {
     /// >>> model.decide_one({"rain": 1.0})
     /// Decision(prediction=False, margin=0, query_probability=1, asked=True)
     fn decide_one(&self, x: &Bound<'_, PyAny>) -> PyResult<Decision> {
-        self.on_event(x, |py, inner, mut event| {
-            let values = event.entrant.features.iter().map(|feature| feature.value);
-            let given = inner.core.has_view().then(|| values.collect());
-            let names = Keys { py, keys: &event.keys };
-            let decided = inner.core.decide(&mut event.entrant, &names).map_err(raise)?;
-            let prediction = spoken(py, &inner.core, decided.class, decided.margin)?;
-            let prediction = prediction.map_or_else(|| py.None(), Bound::unbind);
-            Ok(Decision::new(prediction, decided, event, given, inner.identity))
-        })
+        let ((given, decided, label, identity), event) =
+            self.on_event(x, |inner, event, names| {
+                let values = event.entrant.features.iter().map(|feature| feature.value);
+                let given = inner.core.has_view().then(|| values.collect());
+                let decided = inner.core.decide(&mut event.entrant, names)?;
+                let label = spoken(&inner.core, decided.class, decided.margin);
+                Ok((given, decided, label, inner.identity))
+            })?;
+        let prediction = spoken_to_python(x.py(), label.as_ref())?;
+        let prediction = prediction.map_or_else(|| x.py().None(), Bound::unbind);
+        Ok(Decision::new(prediction, decided, event, given, identity))
     }
 
     /// Learn an event with its label: moves the weights and makes its features known.
@@ -290,11 +346,10 @@ impl Learner {
     /// {'rain': 0.5}
     fn learn_one(&self, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<()> {
         let label = read_given_label(y)?;
-        self.on_event(x, |py, inner, mut event| {
-            let names = Keys { py, keys: &event.keys };
-            inner.core.learn(&mut event.entrant, &names, &label).map_err(raise)?;
-            Ok(())
-        })
+        self.on_event(x, |inner, event, names| {
+            inner.core.learn(&mut event.entrant, names, &label)
+        })?;
+        Ok(())
     }
 
     /// Learn a decided event from the features frozen in its decision, with the model as it is
@@ -310,16 +365,17 @@ impl Learner {
     /// >>> model.answer(decision, True)
     /// >>> model.weights()
     /// {'rain': 0.5}
-    fn answer(&self, decision: &Bound<'_, Decision>, y: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (py, decision) = (decision.py(), decision.get());
+    fn answer(&self, decision: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = decision.py();
+        let decision = decision.cast::<Decision>().map_err(|_| not_a_decision(decision))?.get();
         let label = read_given_label(y)?;
         decision.answer(|| {
             self.with(py, |inner| {
                 let mut entrant = decision.entrant_for(inner.identity);
                 let names = Keys { py, keys: &decision.keys };
-                inner.core.look_up(&names, &mut entrant).map_err(raise)?;
+                inner.core.look_up(&names, &mut entrant)?;
                 inner.core.add_intercept(&mut entrant.features);
-                inner.core.study(&mut entrant.features, &names, &label).map_err(raise)?;
+                inner.core.study(&mut entrant.features, &names, &label)?;
                 Ok(())
             })
         })
@@ -327,19 +383,22 @@ impl Learner {
 
     /// (prediction, margin, [(name, contribution)], query probability) of an event.
     fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
-        self.on_view(x, |py, inner, event| {
-            let (contributions, decided) = inner.core.explain(&event.entrant.features).map_err(raise)?;
-            let mut named = Vec::with_capacity(contributions.len());
-            for (position, amount) in contributions.into_iter().enumerate() {
-                let name = match event.keys.get(position) {
-                    Some(key) => key.to_python(py)?,
-                    None => name_to_python(py, core::INTERCEPT)?,
-                };
-                named.push((name, amount));
-            }
-            let prediction = spoken(py, &inner.core, decided.class, decided.margin)?;
-            Ok((prediction, decided.margin, named, decided.query_probability))
-        })
+        let py = x.py();
+        let ((label, contributions, decided), event) = self.on_event(x, |inner, event, _| {
+            inner.core.look(&mut event.entrant)?;
+            let (contributions, decided) = inner.core.explain(&event.entrant.features)?;
+            Ok((spoken(&inner.core, decided.class, decided.margin), contributions, decided))
+        })?;
+        let mut named = Vec::with_capacity(contributions.len());
+        for (position, amount) in contributions.into_iter().enumerate() {
+            let name = match event.keys.get(position) {
+                Some(key) => key.to_python(py)?,
+                None => name_to_python(py, core::INTERCEPT)?,
+            };
+            named.push((name, amount));
+        }
+        let prediction = spoken_to_python(py, label.as_ref())?;
+        Ok((prediction, decided.margin, named, decided.query_probability))
     }
 
     /// What the model says of itself beside its weights.
@@ -358,41 +417,35 @@ impl Learner {
     /// >>> model.weights()
     /// {'apple': {'sour': -0.5}, 'lemon': {'sour': 0.5}}
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.with(py, |inner| {
-            let core = &inner.core;
-            if !core.labels().is_multiclass() {
-                return weights_of(py, core, 0);
-            }
-            let all = PyDict::new(py);
-            for (class, label) in core.labels().known().iter().enumerate() {
-                all.set_item(label_to_python(py, label)?, weights_of(py, core, class)?)?;
-            }
-            Ok(all)
-        })
+        let known = self.with(py, |inner| Ok(Knowledge::of(&inner.core)))?;
+        if known.labels.is_empty() && !known.multiclass {
+            return known.weights(py, 0);
+        }
+        let all = PyDict::new(py);
+        for (class, label) in known.labels.iter().enumerate() {
+            all.set_item(label_to_python(py, label)?, known.weights(py, class)?)?;
+        }
+        Ok(all)
     }
 
     /// [(name, first, last, times, weight)] of what it has learned from.
     fn _features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.with(py, |inner| {
-            let core = &inner.core;
-            let classes = core.labels().known();
-            let rows = PyList::empty(py);
-            for slot in 0..core.vocabulary_len() as core::Slot {
-                let entry = core.register(slot);
-                let weight = if core.labels().is_multiclass() {
-                    let weights = PyDict::new(py);
-                    for (class, label) in classes.iter().enumerate() {
-                        weights.set_item(label_to_python(py, label)?, core.weight(slot, class))?;
-                    }
-                    weights.into_any()
-                } else {
-                    core.weight(slot, 0).into_pyobject(py)?.into_any()
-                };
-                let name = name_to_python(py, core.name(slot))?;
-                rows.append((name, entry.first, entry.last, entry.times, weight))?;
-            }
-            Ok(rows)
-        })
+        let known = self.with(py, |inner| Ok(Knowledge::of(&inner.core)))?;
+        let rows = PyList::empty(py);
+        for (slot, entry) in known.register.iter().enumerate() {
+            let weight = if known.multiclass {
+                let weights = PyDict::new(py);
+                for (label, column) in known.labels.iter().zip(&known.weights) {
+                    weights.set_item(label_to_python(py, label)?, column[slot])?;
+                }
+                weights.into_any()
+            } else {
+                known.weights[0][slot].into_pyobject(py)?.into_any()
+            };
+            let name = name_to_python(py, known.names[slot].borrow())?;
+            rows.append((name, entry.first, entry.last, entry.times, weight))?;
+        }
+        Ok(rows)
     }
 
     /// Events decided on (`decide_one`, `query_one`, `simulate`).
@@ -428,7 +481,7 @@ impl Learner {
         py: Python<'py>,
         rows: Arrays<'py>,
         names: Option<&Bound<'py, PyAny>>,
-        y: &Bound<'py, PyAny>,
+        y: &Bound<'py, PyList>,
     ) -> PyResult<Traced<'py>> {
         let labels = read_labels(y)?;
         let decisions = self.with_batch(py, &rows, names, |core, batch, tick| {
@@ -451,7 +504,7 @@ impl Learner {
         py: Python<'py>,
         rows: Arrays<'py>,
         names: Option<&Bound<'py, PyAny>>,
-        y: &Bound<'py, PyAny>,
+        y: &Bound<'py, PyList>,
     ) -> PyResult<()> {
         let labels: Option<Vec<Label>> = read_labels(y)?.into_iter().collect();
         let labels = labels.ok_or_else(|| {
@@ -514,14 +567,14 @@ fn check_length(rows: usize, labels: usize) -> Result<(), core::Error> {
 fn read_classes(kind: &str, classes: Option<&[Bound<'_, PyAny>]>) -> PyResult<Labels> {
     let mut given: Vec<Label> = Vec::new();
     for class in classes.unwrap_or_default() {
-        let label = match read_label(class)? {
-            Some(Label::Real(_)) | None => {
+        let label = match read_label(class) {
+            Err(_) | Ok(Some(Label::Real(_)) | None) => {
                 return Err(ParameterError::new_err(format!(
                     "classes: each must be a str, an int or a bool, got {}.",
-                    class.repr()?
+                    shown(class)
                 )));
             }
-            Some(label) => label,
+            Ok(Some(label)) => label,
         };
         if given.contains(&label) {
             return Err(ParameterError::new_err(format!("classes: {label} is given twice.")));
@@ -544,17 +597,41 @@ fn read_classes(kind: &str, classes: Option<&[Bound<'_, PyAny>]>) -> PyResult<La
     }
 }
 
-fn weights_of<'py>(
-    py: Python<'py>,
-    core: &core::Learner,
-    vector: usize,
-) -> PyResult<Bound<'py, PyDict>> {
-    let weights = PyDict::new(py);
-    for slot in 0..core.vocabulary_len() as core::Slot {
-        let weight = core.weight(slot, vector);
-        if weight != 0.0 {
-            weights.set_item(name_to_python(py, core.name(slot))?, weight)?;
+/// What a learner knows of its features, copied out of it.
+struct Knowledge {
+    multiclass: bool,
+    /// Of several classes; empty otherwise.
+    labels: Vec<Label>,
+    names: Vec<OwnedName>,
+    register: Vec<core::Register>,
+    /// A column a weight vector.
+    weights: Vec<Vec<f64>>,
+}
+
+impl Knowledge {
+    fn of(core: &core::Learner) -> Self {
+        let slots = 0..core.vocabulary_len() as core::Slot;
+        let multiclass = core.labels().is_multiclass();
+        let vectors = 0..core.labels().vectors();
+        Self {
+            multiclass,
+            labels: if multiclass { core.labels().known() } else { Vec::new() },
+            names: slots.clone().map(|slot| OwnedName::of(core.name(slot))).collect(),
+            register: slots.clone().map(|slot| core.register(slot)).collect(),
+            weights: vectors
+                .map(|vector| slots.clone().map(|slot| core.weight(slot, vector)).collect())
+                .collect(),
         }
     }
-    Ok(weights)
+
+    /// The weights of a vector that are not 0.
+    fn weights<'py>(&self, py: Python<'py>, vector: usize) -> PyResult<Bound<'py, PyDict>> {
+        let weights = PyDict::new(py);
+        for (name, &weight) in self.names.iter().zip(&self.weights[vector]) {
+            if weight != 0.0 {
+                weights.set_item(name_to_python(py, name.borrow())?, weight)?;
+            }
+        }
+        Ok(weights)
+    }
 }
