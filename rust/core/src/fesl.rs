@@ -489,3 +489,82 @@ pub fn blend(trust: [f64; 2], f: [f64; 2]) -> f64 {
         [first, second] => first * f[0] + second * f[1],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Target;
+
+    const CONFIG: FeslConfig = FeslConfig {
+        combine: Combine::Weights,
+        loss: Loss::Square,
+        step: 0.1,
+        ridge: Some(1e-6),
+        overlap: 2,
+        horizon: Some(10),
+        clip_losses: false,
+        switch_after: None,
+    };
+
+    fn learn(model: &mut Fesl, slots: &[(Slot, f64)], target: f64) {
+        let features: Vec<Feature> =
+            slots.iter().map(|&(slot, value)| Feature { slot, value }).collect();
+        let known = model.weights.len();
+        let names = slots.iter().map(|&(slot, _)| slot as usize + 1).fold(known, usize::max);
+        let target = Target::Value(target);
+        let lesson =
+            Lesson { features: &features, target, known, names, positives: 0, negatives: 0 };
+        model.learn(&lesson, &mut Generator::from_seed(0)).unwrap();
+    }
+
+    /// y = 2·old, new = 10·old, and then the old name is gone.
+    fn replaced() -> Fesl {
+        let mut model = Fesl::new(CONFIG);
+        for x in [1.0, -1.0, 0.5, 2.0] {
+            learn(&mut model, &[(0, x)], 2.0 * x);
+        }
+        for x in [1.0, -2.0] {
+            learn(&mut model, &[(0, x), (1, 10.0 * x)], 2.0 * x);
+        }
+        model
+    }
+
+    #[test]
+    fn the_old_model_goes_on_behind_the_map() {
+        let model = replaced();
+        let old = {
+            let mut alone = Fesl::new(CONFIG);
+            for x in [1.0, -1.0, 0.5, 2.0, 1.0, -2.0] {
+                learn(&mut alone, &[(0, x)], 2.0 * x);
+            }
+            alone.weights[0]
+        };
+        let outlook = model.outlook(&[Feature { slot: 1, value: 5.0 }]);
+        assert!(outlook.switch);
+        assert!((outlook.f[0] - 0.5 * old).abs() < 1e-6);
+        assert_eq!(outlook.f[1], 0.0);
+    }
+
+    #[test]
+    fn a_period_begins_without_any_old_name_and_not_before() {
+        let mut model = replaced();
+        learn(&mut model, &[(0, 1.0)], 2.0);
+        learn(&mut model, &[], 0.0);
+        assert_eq!(model.period, 1);
+        let mut model = replaced();
+        learn(&mut model, &[(1, 5.0)], 1.0);
+        assert_eq!((model.period, model.begun, model.kept.len()), (2, 6, 1));
+        assert!(model.overlap.is_some());
+    }
+
+    #[test]
+    fn weights_lag_behind_by_the_kept_lessons() {
+        let mut model = Fesl::new(CONFIG);
+        let mut past = Vec::new();
+        for x in [1.0, -1.0, 0.5, 2.0] {
+            past.push(model.weights.first().copied().unwrap_or(0.0));
+            learn(&mut model, &[(0, x)], 2.0 * x);
+        }
+        assert_eq!(model.lagged[0], past[2]);
+    }
+}

@@ -142,3 +142,35 @@ impl Rfesl {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Target;
+
+    fn learn(model: &mut Rfesl, slots: &[(Slot, f64)], class: usize) {
+        let features: Vec<Feature> =
+            slots.iter().map(|&(slot, value)| Feature { slot, value }).collect();
+        let known = model.state.new.len();
+        let names = slots.iter().map(|&(slot, _)| slot as usize + 1).fold(known, usize::max);
+        let target = Target::Class(class);
+        let lesson =
+            Lesson { features: &features, target, known, names, positives: 0, negatives: 0 };
+        model.learn(&lesson).unwrap();
+    }
+
+    #[test]
+    fn a_new_name_makes_what_was_learned_the_old_model() {
+        let mut model = Rfesl::new(RfeslConfig { step: 1.0, horizon: None });
+        learn(&mut model, &[(0, 1.0)], 1);
+        assert_eq!(model.state.experts.alpha, [0.0, 1.0]);
+        let before = model.weight(0);
+        learn(&mut model, &[(1, 1.0)], 1);
+        assert_eq!(model.state.old, [before]);
+        assert_eq!(model.state.new[0], 0.0);
+        assert!(model.state.new[1] > 0.0);
+        learn(&mut model, &[(0, 1.0), (1, 1.0)], 1);
+        assert_eq!(model.state.rounds, 2);
+        assert!(model.state.old[0] > before);
+    }
+}
