@@ -14,37 +14,38 @@ from headwater.errors import ParameterError
 KINDS = ("two", "several", "numbers")
 STREAMS = {kind: small(kind == "several", numbers=kind == "numbers") for kind in KINDS}
 
+RAW = partial(hw.Linear, normalize=None)
+
 CLASSES: dict[str, Make] = {
     "Linear()": hw.Linear,
+    "Linear(raw)": RAW,
     "FLLS()": hw.FLLS,
     "OLSF()": hw.OLSF,
     "PAA()": hw.PAA,
     "MPAA()": hw.MPAA,
     "CSPAA()": hw.CSPAA,
-    "Linear(all)": partial(hw.Linear, query="all"),
-    "Linear(multiclass)": partial(hw.Linear, multiclass=True, query=hw.query.Budget(0.4)),
+    "Linear(all)": partial(RAW, query="all"),
+    "Linear(multiclass)": partial(RAW, multiclass=True, query=hw.query.Budget(0.4)),
     "Linear(multiclass, sparse)": partial(
-        hw.Linear, update="pa2", query="all", sparsify="keep_largest", multiclass=True
+        RAW, update="pa2", query="all", sparsify="keep_largest", multiclass=True
     ),
-    "Linear(multiclass, restart)": partial(
-        hw.Linear, query="all", growth="restart", multiclass=True
-    ),
+    "Linear(multiclass, restart)": partial(RAW, query="all", growth="restart", multiclass=True),
     "Linear(sparse AROW)": partial(
-        hw.Linear,
+        RAW,
         update=hw.update.AROW(C=0.5, positive_margin="balanced"),
         query=hw.query.MarginPlusOne(2.0),
         sparsify=hw.sparsify.KeepLargest(share=0.4, l1_radius=0.5),
     ),
     "Linear(random share)": partial(
-        hw.Linear, query=hw.query.SelAda(by_norm=True), sparsify=hw.sparsify.RandomShare(0.6)
+        RAW, query=hw.query.SelAda(by_norm=True), sparsify=hw.sparsify.RandomShare(0.6)
     ),
     "Linear(keep count)": partial(
-        hw.Linear,
+        RAW,
         update=hw.update.CW(form="stdev"),
         query=hw.query.Quota(0.5, total=70),
         sparsify=hw.sparsify.KeepCount(count=3, l2_radius=0.7),
     ),
-    "Linear(closed)": partial(hw.Linear, update="perceptron", query="random", growth="closed"),
+    "Linear(closed)": partial(RAW, update="perceptron", query="random", growth="closed"),
     "OLVF()": hw.OLVF,
     "OLVF(sparse, divide)": partial(
         hw.OLVF, C=1.0, C_space=1.0, l1_radius=0.1, kept_share=0.4, confidence="divide"
@@ -58,13 +59,21 @@ CLASSES: dict[str, Make] = {
     "PARegressor(sparse)": partial(
         hw.PARegressor, query=hw.query.Quota(0.5), sparsify="keep_largest", intercept=False
     ),
+    "FESL()": hw.FESL,
+    "FESL(periods)": partial(hw.FESL, overlap=2, query=hw.query.Margin(2.0)),
+    "FESL(draw)": partial(hw.FESL, combine="draw", schedule=(20, 15, 40), clip_losses=True),
+    "FESL(best)": partial(hw.FESL, combine="best", schedule=(20, 15, 40), ridge=0.1),
+    "RFESL()": partial(hw.RFESL, query="all", horizon=5),
     "PAA(plus one)": partial(hw.PAA, plus_one=True, query_width=3.0),
 }
 
 
+AT_RANDOM = ("RF", "RP", "MR", "CSRND")
+
+
 def make_named(name: str) -> Make:
     """A maker of the algorithm `name` that asks often enough for a stream of a few events."""
-    rated: dict[str, Any] = {"rate": 0.4} if name.startswith(("R", "MR", "CSRND")) else {}
+    rated: dict[str, Any] = {"rate": 0.4} if name.startswith(AT_RANDOM) else {}
     return partial(hw.named, name, **rated)
 
 

@@ -16,6 +16,7 @@ REQUIRED = [
     *("CSPAA", "CSPAA(a)", "CSRND", "PAUM", "CPA", "CW-diag", "LEPE"),
     *("MPE", "MPA", "MPA-I", "MPA-II", "MPEA", "MPAA", "MPAA-I", "MPAA-II"),
     *("MRPE", "MRPA", "MRPA-I", "MRPA-II"),
+    *("FESL-c", "FESL-s", "NOGD", "ROGD-u", "ROGD-f", "RFESL"),
 ]
 
 VERBS = [

@@ -129,3 +129,35 @@ def test_real_data_gives_the_reference_numbers(study: Any, cell: tuple[str, str,
     wanted = study.Cell(*cell)
     outcome = study.run(Path(str(REAL_DATA)), [wanted], repeats=20, jobs=1)[wanted]
     assert study.Comparison.of(outcome, study.read_references()[wanted]).agrees
+
+
+# FESL
+
+
+@pytest.fixture
+def fesl(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(STUDIES))
+    return importlib.import_module("fesl")
+
+
+def test_the_study_of_fesl_covers_nine_data_sets_and_five_methods(fesl: Any) -> None:
+    cells = fesl.read_references()
+    assert len({cell.data for cell in cells}) == 9
+    assert len({cell.algorithm for cell in cells}) == 5
+    assert len(cells) == 45
+
+
+def test_the_study_of_fesl_runs(fesl: Any, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("sklearn.datasets")
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(80, 12))
+    y = np.where(X @ generator.normal(size=12) > 0, 1, -1)
+    for reference in fesl.read_references().values():
+        with gzip.open(fesl.file_of(tmp_path, reference.file), "wb") as file:
+            datasets.dump_svmlight_file(X, y, file, zero_based=False)
+    arguments = ["--data", str(tmp_path), "--repeats", "2", "--jobs", "1"]
+    result = CliRunner().invoke(fesl.main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "of 45 agree with the reference" in result.output
+    missing = CliRunner().invoke(fesl.main, ["--data", str(tmp_path / "nowhere")])
+    assert missing.exit_code == 2

@@ -4,6 +4,7 @@ from headwater import errors, streams
 from headwater._core import Decision, __version__
 from headwater.learners import normalize, query, sparsify, update
 from headwater.learners.base import Learner, from_bytes, load
+from headwater.learners.fesl import FESL, RFESL
 from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
 from headwater.learners.names import named, names
@@ -17,12 +18,14 @@ from headwater.types import Explanation, Feature, Rows, Trace
 
 __all__ = [
     "CSPAA",
+    "FESL",
     "FLLS",
     "MPAA",
     "OFSP",
     "OLSF",
     "OLVF",
     "PAA",
+    "RFESL",
     "SEL2",
     "Decision",
     "Explanation",

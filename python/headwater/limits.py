@@ -68,6 +68,14 @@ def _classes(value: Any) -> Any:
     return tuple(label.item() if hasattr(label, "item") else label for label in value)
 
 
+def _schedule(value: Any) -> Any:
+    """A tuple of whole numbers."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        return None
+    rounds = tuple(map(_whole, value))
+    return None if None in rounds else rounds
+
+
 ABOVE_ZERO = Limit(_number, _positive, "a number above 0")
 FINITE = Limit(_number, lambda v: 0 < v < math.inf, "a finite number above 0")
 SHARE = Limit(_number, lambda v: 0 < v <= 1, "in (0, 1]")
@@ -115,6 +123,25 @@ LIMITS: dict[str, Limit] = {
     "classes": Limit(_classes, _any, "a tuple of labels, or None", optional=True),
     "growth": _one_of("open", "restart", "closed"),
     "keep": _one_of("largest", "random", "all"),
+    "combine": _one_of("weights", "draw", "best", "new", "old", "frozen"),
+    "loss": _one_of("logistic", "square"),
+    "ridge": Limit(
+        _number, lambda v: 0 < v < math.inf, "a finite number above 0, or None", optional=True
+    ),
+    "overlap": Limit(_whole, lambda v: 0 < v <= 1000, "a whole number from 1 to 1000"),
+    "horizon": Limit(
+        _whole,
+        lambda v: 0 < v < 2**64,
+        "a whole number from 1 to 2**64 - 1, or None",
+        optional=True,
+    ),
+    "clip_losses": TRUTH,
+    "schedule": Limit(
+        _schedule,
+        lambda v: len(v) == 3 and 0 < v[1] < v[0] < 2**63 and v[1] <= 1000 and 0 < v[2] < 2**64,
+        "(T1, B, T2), whole numbers with T1 > B > 0, B <= 1000 and T2 > 0, or None",
+        optional=True,
+    ),
     "seed": Limit(_whole, lambda v: 0 <= v < 2**64, "a whole number from 0 to 2**64 - 1"),
     # streams
     "chunks": COUNT,
@@ -122,6 +149,7 @@ LIMITS: dict[str, Limit] = {
     "permute_columns": TRUTH,
     "shuffle": TRUTH,
     "removed": Limit(_number, lambda v: 0 <= v <= 1, "in [0, 1]"),
+    "ratio": FINITE,
     "events": COUNT,
     "n": COUNT,
     "incident_share": INSIDE,

@@ -13,6 +13,7 @@ from typing import Any
 
 from headwater.errors import ParameterError
 from headwater.learners.base import Learner
+from headwater.learners.fesl import FESL, RFESL
 from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
 from headwater.learners.ofs import OFSP
@@ -108,6 +109,17 @@ def _ofs() -> _Recipe:
     return _Recipe(defaults, make)
 
 
+def _rfesl() -> _Recipe:
+    """RFESL, whose quota's fields are its own."""
+    recipe = _preset(RFESL, query=None)
+
+    def make(given: dict[str, Any]) -> Learner:
+        quota = Quota(given.pop("rate"), given.pop("total"))
+        return RFESL(query=quota, **given)
+
+    return _Recipe(recipe.defaults | Quota().parameters(), make)
+
+
 _STEPS: dict[str, tuple[str, Update]] = {
     "": ("pa", PA()),
     "-I": ("pa1", PA1()),
@@ -156,6 +168,13 @@ def _table() -> dict[str, _Recipe]:
     table["PAUM"] = _composed(MarginPerceptron("balanced"), All())
     table["CPA"] = _composed(CPA(None, "balanced"), All())
     table["CW-diag"] = _composed(CW(), All())
+
+    table["FESL-c"] = _preset(FESL, combine="weights")  # FESL
+    table["FESL-s"] = _preset(FESL, combine="draw")
+    table["NOGD"] = _preset(FESL, combine="new")
+    table["ROGD-u"] = _preset(FESL, combine="old")
+    table["ROGD-f"] = _preset(FESL, combine="frozen")
+    table["RFESL"] = _rfesl()
     return table
 
 

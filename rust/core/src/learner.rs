@@ -1,6 +1,7 @@
 //! A learner: a model in the shell that all share: names, labels, questions, counters, the view.
 
 use crate::Error;
+use crate::fesl::{Fesl, FeslConfig};
 use crate::labels::{Label, Labels};
 use crate::linear::{Linear, LinearConfig};
 use crate::model::{Lesson, Model, Score, Target, squared_norm};
@@ -8,6 +9,7 @@ use crate::olvf::{Olvf, OlvfConfig};
 use crate::partial::{Partial, PartialConfig};
 use crate::query::{Moment, QueryRule, QueryState};
 use crate::random::Generator;
+use crate::rfesl::{Rfesl, RfeslConfig};
 use crate::second_order::{SecondOrder, SecondOrderConfig};
 use crate::view::{Shown, View};
 use crate::vocabulary::{Name, Names, Slot, UNKNOWN, Vocabulary};
@@ -35,6 +37,8 @@ pub enum ModelConfig {
     SecondOrder(SecondOrderConfig),
     Partial(PartialConfig),
     Olvf(OlvfConfig),
+    Fesl(FeslConfig),
+    Rfesl(RfeslConfig),
 }
 
 impl ModelConfig {
@@ -44,6 +48,8 @@ impl ModelConfig {
             Self::SecondOrder(config) => Model::SecondOrder(SecondOrder::new(*config)),
             Self::Partial(config) => Model::Partial(Partial::new(*config)),
             Self::Olvf(config) => Model::Olvf(Olvf::new(*config)),
+            Self::Fesl(config) => Model::Fesl(Box::new(Fesl::new(*config))),
+            Self::Rfesl(config) => Model::Rfesl(Rfesl::new(*config)),
         })
     }
 }
@@ -166,6 +172,11 @@ impl Learner {
     /// The weight of a feature in a weight vector (0 if binary, else the class).
     pub fn weight(&self, slot: Slot, vector: usize) -> f64 {
         self.model.weight(slot, vector)
+    }
+
+    /// What the model says of itself beside its weights.
+    pub fn note(&self) -> Option<String> {
+        self.model.note()
     }
 
     /// Find the slots of an event's features, and where the view keeps their statistics.

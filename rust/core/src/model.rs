@@ -7,10 +7,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::fesl::{Fesl, FeslState};
 use crate::linear::{Linear, LinearState};
 use crate::olvf::{Olvf, OlvfState};
 use crate::partial::{Partial, PartialState};
 use crate::random::Generator;
+use crate::rfesl::{Rfesl, RfeslState};
 use crate::second_order::{SecondOrder, SecondOrderState};
 use crate::vocabulary::Slot;
 use crate::weights::Feature;
@@ -95,6 +97,8 @@ pub enum ModelState {
     SecondOrder(SecondOrderState),
     Partial(PartialState),
     Olvf(OlvfState),
+    Fesl(Box<FeslState>),
+    Rfesl(RfeslState),
 }
 
 #[derive(Clone, Debug)]
@@ -103,6 +107,8 @@ pub enum Model {
     SecondOrder(SecondOrder),
     Partial(Partial),
     Olvf(Olvf),
+    Fesl(Box<Fesl>),
+    Rfesl(Rfesl),
 }
 
 impl Model {
@@ -113,6 +119,8 @@ impl Model {
             Self::SecondOrder(model) => model.score(features),
             Self::Partial(model) => model.score(features, draws),
             Self::Olvf(model) => model.score(features),
+            Self::Fesl(model) => model.score(features, draws),
+            Self::Rfesl(model) => model.score(features),
         };
         if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
     }
@@ -134,6 +142,8 @@ impl Model {
             Self::SecondOrder(model) => model.learn(lesson),
             Self::Partial(model) => model.learn(lesson, draws),
             Self::Olvf(model) => model.learn(lesson),
+            Self::Fesl(model) => model.learn(lesson, draws),
+            Self::Rfesl(model) => model.learn(lesson),
         }
     }
 
@@ -144,6 +154,8 @@ impl Model {
             Self::SecondOrder(model) => model.contributions(features),
             Self::Partial(model) => model.contributions(features, draws),
             Self::Olvf(model) => model.contributions(features),
+            Self::Fesl(model) => model.contributions(features, draws),
+            Self::Rfesl(model) => model.contributions(features),
         }
     }
 
@@ -162,6 +174,16 @@ impl Model {
             Self::SecondOrder(model) => model.weight(slot),
             Self::Partial(model) => model.weight(slot),
             Self::Olvf(model) => model.weight(slot),
+            Self::Fesl(model) => model.weight(slot),
+            Self::Rfesl(model) => model.weight(slot),
+        }
+    }
+
+    /// What the model says of itself beside its weights.
+    pub fn note(&self) -> Option<String> {
+        match self {
+            Self::Fesl(model) => Some(model.note()),
+            _ => None,
         }
     }
 
@@ -171,6 +193,8 @@ impl Model {
             Self::SecondOrder(model) => ModelState::SecondOrder(model.state()),
             Self::Partial(model) => ModelState::Partial(model.state()),
             Self::Olvf(model) => ModelState::Olvf(model.state()),
+            Self::Fesl(model) => ModelState::Fesl(Box::new(model.state())),
+            Self::Rfesl(model) => ModelState::Rfesl(model.state()),
         }
     }
 
@@ -186,7 +210,9 @@ impl Model {
             (Self::SecondOrder(model), ModelState::SecondOrder(state)) => model.adopt(state, names),
             (Self::Partial(model), ModelState::Partial(state)) => model.adopt(state, names),
             (Self::Olvf(model), ModelState::Olvf(state)) => model.adopt(state, names),
-            _ => Err("it is the state of another kind of model"),
+            (Self::Fesl(model), ModelState::Fesl(state)) => model.adopt(state, names),
+            (Self::Rfesl(model), ModelState::Rfesl(state)) => model.adopt(state, names),
+            _ => Err("it is of another kind of model"),
         }
     }
 }

@@ -3,8 +3,8 @@
 //! Python has checked every parameter; what is missing here is a fault of the package.
 
 use headwater_core::{
-    Confidence, LinearConfig, ModelConfig, OlvfConfig, PartialConfig, PositiveMargin, QueryRule,
-    SecondOrderConfig, Sparsifier, Task, UpdateRule,
+    Combine, Confidence, FeslConfig, LinearConfig, Loss, ModelConfig, OlvfConfig, PartialConfig,
+    PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig, Sparsifier, Task, UpdateRule,
 };
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -138,6 +138,31 @@ pub fn model(parameters: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
             } else {
                 Confidence::Multiply
             },
+        })),
+        "fesl" => {
+            let combine: String = get("combine")?.extract()?;
+            let loss: String = get("loss")?.extract()?;
+            Ok(ModelConfig::Fesl(FeslConfig {
+                combine: match combine.as_str() {
+                    "weights" => Combine::Weights,
+                    "draw" => Combine::Draw,
+                    "best" => Combine::Best,
+                    "new" => Combine::New,
+                    "old" => Combine::Old,
+                    _ => Combine::Frozen,
+                },
+                loss: if loss == "square" { Loss::Square } else { Loss::Logistic },
+                step: get("step")?.extract()?,
+                ridge: get("ridge")?.extract()?,
+                overlap: get("overlap")?.extract()?,
+                horizon: get("horizon")?.extract()?,
+                clip_losses: get("clip_losses")?.extract()?,
+                switch_after: get("switch_after")?.extract()?,
+            }))
+        }
+        "rfesl" => Ok(ModelConfig::Rfesl(RfeslConfig {
+            step: get("step")?.extract()?,
+            horizon: get("horizon")?.extract()?,
         })),
         _ => Err(PyKeyError::new_err(kind)),
     }

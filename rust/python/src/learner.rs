@@ -417,6 +417,11 @@ impl Learner {
         Ok((prediction, decided.margin, named, decided.query_probability, details))
     }
 
+    /// What the model says of itself beside its weights.
+    fn _note(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |inner| Ok(inner.core.note()))
+    }
+
     /// The weights that are not 0 by feature name; with several classes a dict a class.
     ///
     /// Examples

@@ -1,0 +1,153 @@
+"""FESL: a feature space is replaced by another, and what was learned on the old one is kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.errors import ParameterError
+from headwater.learners.base import Learner, Parts
+from headwater.learners.query import Query
+from headwater.types import Event, Explanation, Label
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FESL(Learner):
+    """Linear learner that outlives the replacement of all its features by others.
+
+    When new features replace the old ones, and both were seen together for a few rounds, it maps
+    the new ones to the old ones, goes on with the old model behind that map, starts a new model
+    beside it, and trusts the one that does better. It finds the replacement from the names
+    themselves: a learned event that carries features, but none that the period knew before the
+    last `overlap` rounds, begins a new period, once the present one has lasted for twice `overlap`
+    rounds. Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
+
+    `weights()` are those on the present features: of the new model and of the old one behind its
+    map, by trust. Names that have gone keep their weight in case they return.
+
+    Parameters
+    ----------
+    combine
+        What the two models predict together: `"weights"` the mean by trust (FESL-c), `"draw"` one of
+        them drawn by trust (FESL-s), `"best"` the one trusted more; or one alone: `"new"` (NOGD),
+        `"old"` (ROGD-u), `"frozen"` the old one as it was (ROGD-f).
+    loss
+        `"logistic"` for two classes, `"square"` for numbers (regression).
+    step
+        The gradient step of round t of a period is step/√t. Paper: 1/c.
+    ridge
+        Damping of the map; None: 1e-8 of the kept rounds' mean square, nearly the least squares
+        of minimal norm. Paper: none.
+    overlap
+        How many learned rounds are kept to learn the map from. Paper: B.
+    horizon
+        Learned rounds that a period will last, which sets how fast trust moves; None: unknown,
+        trust starts anew after 2, 4, 8, ... rounds. Paper: T2.
+    clip_losses
+        Count no loss above 1 in the trust, as the paper's bounds need.
+    schedule
+        The paper's (T1, B, T2) in learned rounds instead of finding the one switch from the names:
+        it comes after round T1, B and T2 stand for `overlap` and `horizon`.
+    query
+        Whether a label is worth asking for: a word or a value of `headwater.query`.
+    classes
+        (negative, positive); None: bool, 0/1 or −1/+1.
+    seed
+        Same seed and same events: same questions, same draws, same weights.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> model = hw.FESL(overlap=2)
+    >>> for x in (1.0, -2.0, 1.5):  # an old sensor
+    ...     model.learn_one({"old": x}, x > 0)
+    >>> for x in (1.0, -1.0):  # a new one beside it
+    ...     model.learn_one({"old": x, "new": 10 * x}, x > 0)
+    >>> model.predict_one({"new": -5.0})  # and the old one is gone
+    False
+    >>> model.learn_one({"new": -5.0}, False)
+    >>> print(model.explain_one({"new": 1.0}).reason.partition("; ")[2])
+    period 2, since round 6: its map comes from 2 kept rounds, its trust is 0.683 in the old model and 0.317 in the new.
+    """  # noqa: E501
+
+    combine: Literal["weights", "draw", "best", "new", "old", "frozen"] = "weights"
+    loss: Literal["logistic", "square"] = "logistic"
+    step: float = 1.0
+    ridge: float | None = None
+    overlap: int = 10
+    horizon: int | None = None
+    clip_losses: bool = False
+    schedule: tuple[int, int, int] | None = None
+    query: str | Query = "all"
+    classes: Sequence[Label] | None = None
+    seed: int = 0
+
+    def _parts(self) -> Parts:
+        number = self.loss == "square"
+        if number and self.classes is not None:
+            raise ParameterError('FESL: loss="square" is regression, which has no classes.')
+        last, overlap, horizon = self.schedule or (None, self.overlap, self.horizon)
+        return Parts(
+            model={
+                "kind": "fesl",
+                "combine": self.combine,
+                "loss": self.loss,
+                "step": self.step,
+                "ridge": self.ridge,
+                "overlap": overlap,
+                "horizon": horizon,
+                "clip_losses": self.clip_losses,
+                "switch_after": last,
+            },
+            query=Query.of("FESL", self.query),
+            labels="number" if number else "binary",
+        )
+
+    def explain_one(self, x: Event) -> Explanation:
+        """As every learner's; the reason also says which period it is and how that began."""
+        plain = super().explain_one(x)
+        return plain._replace(reason=f"{plain.reason[:-1]}; {self._note()}.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RFESL(Learner):
+    """FESL for features that come and stay, with labels at random: the FLLS paper's baseline.
+
+    A learned round that brings new names begins a period: what was learned so far becomes the old
+    model, on the names known before; a new one, on all names, starts at 0; trust between the two
+    starts at one half each and follows their losses. Such a round costs as much as there are names.
+
+    Parameters
+    ----------
+    step
+        The gradient step of round t of a period is step/√t. Paper: 1/c.
+    horizon
+        Labels that a period will bring, which sets how fast trust moves; None: unknown, trust
+        starts anew after 2, 4, 8, ... of them. Paper: T2.
+    query
+        Whether a label is worth asking for: a word or a value of `headwater.query`.
+    classes
+        (negative, positive); None: bool, 0/1 or −1/+1.
+    seed
+        Same seed and same events: same questions, same weights.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> model = hw.RFESL(query="all")
+    >>> model.learn_one({"rain": 1.0}, True)
+    >>> model.learn_one({"rain": -1.0, "wind": 1.0}, False)  # a new period
+    >>> model.predict_one({"rain": 1.0, "wind": -1.0})
+    True
+    """
+
+    step: float = 1.0
+    horizon: int | None = None
+    query: str | Query = "quota"
+    classes: Sequence[Label] | None = None
+    seed: int = 0
+
+    def _parts(self) -> Parts:
+        return Parts(
+            model={"kind": "rfesl", "step": self.step, "horizon": self.horizon},
+            query=Query.of("RFESL", self.query),
+        )
