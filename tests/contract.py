@@ -839,6 +839,15 @@ ALL_CHECKS: list[Check] = [
 ]
 
 
+WITHOUT_VIEW = {
+    check_querying_moves_only_the_query_state,
+    check_any_decision_may_be_answered,
+    check_a_late_answer_learns_frozen_features_with_the_model_of_now,
+    check_a_decision_may_be_answered_by_a_loaded_learner,
+    check_a_decision_is_prediction_and_query_in_one,
+}
+
+
 def checks_for(multiclass: bool, numbers: bool = False) -> list[Check]:
     """The checks that fit a learner for two classes, for several, or for numbers."""
     if numbers:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from contract import Check, Make, checks_for, small
+from contract import WITHOUT_VIEW, Check, Make, checks_for, small
 from headwater.errors import ParameterError
 
 KINDS = ("two", "several", "numbers")
@@ -88,10 +88,18 @@ def kind_of(make: Make) -> str:
     return "several" if model.labels == () else "two"  # no class known yet
 
 
+def checks_of(make: Make) -> list[Check]:
+    """The checks that fit a learner. A view counts the events that are decided on, so a decision
+    sees other values than a mere prediction: tests/test_view.py says which."""
+    checks = checks_for(kind_of(make) == "several", kind_of(make) == "numbers")
+    has_view = make().parameters().get("normalize") is not None
+    return [check for check in checks if not (has_view and check in WITHOUT_VIEW)]
+
+
 PAIRS = [
     pytest.param(make, check, id=f"{name}-{check.__name__.removeprefix('check_')}")
     for name, make in MAKERS.items()
-    for check in checks_for(kind_of(make) == "several", kind_of(make) == "numbers")
+    for check in checks_of(make)
 ]
 
 
