@@ -30,10 +30,14 @@ bench: build $(VENV)/peers ## speed beside other libraries, in one run
 
 bench-scale: build $(VENV)/peers ## a million events while the features grow to three million
 	$(BIN)/python benches/scale.py
+	$(BIN)/python benches/fesl_scale.py
 
 study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA names the folder of data sets
 	$(BIN)/python studies/paper_numbers.py
+	$(BIN)/python studies/second_order.py
 	$(BIN)/python studies/olvf.py
+	$(BIN)/python studies/fesl.py
+	$(BIN)/python studies/normalize.py
 
 build: tools-are-there $(VENV)/built ## set up .venv and build the package in it
 
