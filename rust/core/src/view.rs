@@ -6,6 +6,8 @@
 //! scale with its like and weighs more the rarer it is. Then the event is brought to length 1.
 //! Statistics are kept of every event shown, labelled or not.
 
+use std::f64::consts::LN_2;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -61,8 +63,9 @@ impl Entry {
         value
     }
 
-    /// A value as it counts, before the event is brought to length 1.
-    fn scaled(&self, value: f64, pool: Pool, round: u64) -> f64 {
+    /// A value as it counts, before the event is brought to length 1; `shared` is the size that
+    /// irregular features share.
+    fn scaled(&self, value: f64, shared: Option<f64>, round: u64) -> f64 {
         let a = self.regularity();
         let n = self.n as f64;
         let centre = a * self.mean;
@@ -70,12 +73,13 @@ impl Entry {
         if variance <= 1e-24 * self.mean * self.mean {
             return 0.0; // constant so far
         }
-        if a < 1.0 && pool.weight > 0.0 {
+        if let (true, Some(shared)) = (a < 1.0, shared) {
             let stdev = variance.sqrt();
-            let shared = (10.0 * stdev).min((stdev / 10.0).max(pool.log_size.exp()));
+            let shared = (10.0 * stdev).min((stdev / 10.0).max(shared));
             variance += (1.0 - a) * (1.0 - a) * (shared * shared - variance);
         }
-        let rarity = (1.0 + ((round + 1 - self.first) as f64 / n).max(1.0)).ln();
+        let rounds = (round + 1 - self.first) as f64;
+        let rarity = if rounds <= n { LN_2 } else { (1.0 + rounds / n).ln() };
         ((value - centre) / variance.sqrt()).clamp(-CLIP, CLIP) * rarity
     }
 }
@@ -88,6 +92,11 @@ struct Pool {
 }
 
 impl Pool {
+    /// The size that irregular features share, once there is one.
+    fn size(self) -> Option<f64> {
+        (self.weight > 0.0).then(|| self.log_size.exp())
+    }
+
     fn count(&mut self, value: f64, regularity: f64) {
         let weight = (1.0 - regularity) * (1.0 - regularity);
         if value != 0.0 && weight > 0.0 {
@@ -135,11 +144,12 @@ impl View {
 
     /// Bring an event outside the stream to its view: names never shown count as 0.
     pub fn look(&self, seats: &[Slot], features: &mut [Feature]) -> Result<(), Error> {
+        let shared = self.pool.size();
         for (&seat, feature) in seats.iter().zip(features.iter_mut()) {
             feature.value = if seat == UNKNOWN {
                 0.0
             } else {
-                self.entries[seat as usize].scaled(feature.value, self.pool, self.rounds)
+                self.entries[seat as usize].scaled(feature.value, shared, self.rounds)
             };
         }
         to_unit_length(features)
@@ -158,8 +168,9 @@ impl View {
             shown.pool.count(counted, entry.regularity());
             shown.entries.push(entry);
         }
+        let shared = shown.pool.size();
         for (entry, feature) in shown.entries.iter().zip(features.iter_mut()) {
-            feature.value = entry.scaled(feature.value, shown.pool, self.rounds);
+            feature.value = entry.scaled(feature.value, shared, self.rounds);
         }
         to_unit_length(features)?;
         Ok(shown)
@@ -293,6 +304,6 @@ mod tests {
     #[test]
     fn a_constant_feature_counts_as_nothing() {
         let entry = entry_of(&(0..20).map(|round| (round, 7.0)).collect::<Vec<_>>());
-        assert_eq!(entry.scaled(7.0, Pool::default(), 20), 0.0);
+        assert_eq!(entry.scaled(7.0, None, 20), 0.0);
     }
 }
