@@ -16,20 +16,15 @@ ours stands for it.
 
 import csv
 import math
-import multiprocessing
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-import click
 import numpy as np
 from numpy.typing import NDArray
-from paper_numbers import ROUNDING, TOLERATED_ERRORS, check_data, check_reader, file_of
+from protocol import ROUNDING, TOLERATED_ERRORS, check_data, check_reader, file_of, in_order, study
 from rich import box
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 import headwater as hw
@@ -141,18 +136,9 @@ def run(folder: Path, references: dict[Cell, Reference], repeats: int, jobs: int
         for r in references.values()
         for seed in range(repeats)
     ]
-    scores = list(_results(work, jobs))
+    scores = list(in_order(accuracy, work, jobs))
     starts = range(0, len(scores), repeats)
     return [Outcome(tuple(scores[start : start + repeats])) for start in starts]
-
-
-def _results(work: list[Work], jobs: int) -> Iterator[float]:
-    bar = {"description": "repeats", "total": len(work), "console": Console(stderr=True)}
-    if jobs == 1:
-        yield from track(map(accuracy, work), **bar)  # type: ignore[arg-type]
-        return
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from track(pool.map(accuracy, work, chunksize=5), **bar)  # type: ignore[arg-type]
 
 
 HEAD = ("data", "algorithm", "mean", "std", "reference", "paper", "difference", "error", "verdict")
@@ -201,20 +187,11 @@ def report(references: dict[Cell, Reference], outcomes: list[Outcome], console: 
         )
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    envvar="HEADWATER_DATA",
-    help="Folder with NAME.svm.gz files. Default: the environment variable HEADWATER_DATA.",
-)
-@click.option("--repeats", type=click.IntRange(min=2), default=10, show_default=True)
-@click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True)
+@study(repeats=10)
 def main(data: Path | None, repeats: int, jobs: int) -> None:
     """Print our numbers beside FESL's Table 2."""
     references = read_references()
-    files = [r._replace(data=r.file) for r in references.values()]
-    folder = check_data(data, files)  # type: ignore[arg-type]
+    folder = check_data(data, (r.file for r in references.values()))
     check_reader()
     console = Console(width=max(WIDTH, Console().width))
     report(references, run(folder, references, repeats, jobs), console)

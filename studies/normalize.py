@@ -8,17 +8,14 @@ as it is, every event with the words it has. The z-scores know the whole data se
 no live stream does; raw values and the view know nothing. One seed a repeat: 0, 1, ...
 """
 
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
 import numpy as np
 from numpy.typing import NDArray
-from paper_numbers import Cell, check_data, file_of, scaled
+from protocol import check_data, check_reader, file_of, in_order, scaled, study
 from rich import box
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 import headwater as hw
@@ -77,16 +74,13 @@ def cell(values: NDArray[np.float64]) -> str:
     return f"{values.mean():.3f} ({values.std(ddof=1):.3f})"
 
 
-@click.command()
-@click.option("--data", type=click.Path(path_type=Path), envvar="HEADWATER_DATA")
-@click.option("--repeats", type=click.IntRange(min=2), default=10, show_default=True)
-@click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True)
+@study(repeats=10)
 def main(data: Path | None, repeats: int, jobs: int) -> None:
     """Compare raw values, whole-data z-scores and the running view."""
-    folder = check_data(data, [Cell("held_out", name, "Linear") for name in DENSE + TEXT])
+    folder = check_data(data, DENSE + TEXT)
+    check_reader()
     cases = [Case(folder, name, seed) for name in DENSE + TEXT for seed in range(repeats)]
-    with ProcessPoolExecutor(jobs) as pool:
-        results = list(track(pool.map(run_case, cases), total=len(cases)))
+    results = list(in_order(run_case, cases, jobs))
     table = Table("data", "update", *SCALES, "view − raw", "view − z-score", box=box.SIMPLE_HEAD)
     for name in DENSE + TEXT:
         of_data = [r for case, r in zip(cases, results, strict=True) if case.data == name]

@@ -16,10 +16,9 @@ from itertools import islice, pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
 import numpy as np
 from numpy.typing import NDArray
-from paper_numbers import (
+from protocol import (
     TOLERATED_ERRORS,
     Data,
     check_data,
@@ -27,6 +26,7 @@ from paper_numbers import (
     file_of,
     in_order,
     read,
+    study,
     z_scores,
 )
 from rich import box
@@ -241,25 +241,11 @@ def report(
         )
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    envvar="HEADWATER_DATA",
-    help="Folder with NAME.svm.gz files. Default: the environment variable HEADWATER_DATA.",
-)
-@click.option("--repeats", type=click.IntRange(min=2), default=20, show_default=True)
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    help="Processes; the numbers are the same for every number of them.",
-)
+@study(repeats=20)
 def main(data: Path | None, repeats: int, jobs: int) -> None:
     """Print OLVF's errors beside the paper's, PA-I's and our notes."""
     references = read_references()
-    folder = check_data(data, references)  # type: ignore[arg-type]
+    folder = check_data(data, (cell.data for cell in references))
     check_reader()
     console = Console(width=max(WIDTH, Console().width))
     report(run(folder, references, repeats, jobs), references, console)

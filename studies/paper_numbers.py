@@ -13,22 +13,27 @@ what the rounding of the printed reference explains.
 
 import csv
 import math
-import multiprocessing
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
-import click
 import numpy as np
 from numpy.typing import NDArray
+from protocol import (
+    ROUNDING,
+    TOLERATED_ERRORS,
+    Data,
+    check_data,
+    check_reader,
+    file_of,
+    in_order,
+    load,
+    study,
+)
 from rich import box
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 import headwater as hw
@@ -40,8 +45,6 @@ LABEL_SHARE = 0.1
 STREAM_SHARE = 0.8  # of the rows, in the held-out protocol
 C_GRID = tuple(2.0**power for power in range(-5, 6))
 REFERENCE_REPEATS = 20
-ROUNDING = 0.0005  # of a reference printed with three digits
-TOLERATED_ERRORS = 3.0
 
 SPARSITY = {"kept_share": 0.5, "l1_radius": 30.0}
 WITHOUT_C = {"PAA", "PEA"}
@@ -63,13 +66,6 @@ class Reference(NamedTuple):
     paper_mean: float
     paper_std: float
     paper_table: str
-
-
-class Data(NamedTuple):
-    """A data set, scaled as in the papers."""
-
-    values: NDArray[np.float64]
-    labels: NDArray[np.int64]
 
 
 class Split(NamedTuple):
@@ -144,41 +140,6 @@ def read_references(path: Path = REFERENCES) -> dict[Cell, Reference]:
         }
 
 
-def file_of(folder: Path, name: str) -> Path:
-    """Where a data set lies."""
-    return folder / f"{name}.svm.gz"
-
-
-@lru_cache(maxsize=2)
-def load(path: Path) -> Data:
-    """Read a binary data set and scale it: z-scores by column, then unit rows."""
-    raw = read(path)
-    return raw._replace(values=scaled(raw.values))
-
-
-def read(path: Path) -> Data:
-    """A data set as it lies in its file."""
-    from sklearn.datasets import load_svmlight_file  # type: ignore[import-untyped, unused-ignore]
-
-    X, y = load_svmlight_file(path, zero_based=False)
-    return Data(X.toarray(), y.astype(np.int64))
-
-
-def z_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each column with mean 0 and deviation 1 (a constant one: 0)."""
-    deviation = values.std(axis=0)
-    z: NDArray[np.float64] = (values - values.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
-    return z
-
-
-def scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The z-scores by column, then each row of length 1."""
-    z = z_scores(values)
-    length = np.linalg.norm(z, axis=1, keepdims=True)
-    unit: NDArray[np.float64] = z / np.where(length > 0, length, 1.0)
-    return unit
-
-
 def split(data: Data, protocol: str, seed: int) -> Split:
     """The rows in a random order: all of them the stream, or the last fifth kept for the test."""
     order = np.random.default_rng(seed).permutation(len(data.labels))
@@ -249,21 +210,6 @@ def run(folder: Path, cells: Iterable[Cell], repeats: int, jobs: int) -> dict[Ce
     return {cell: summarise(cell.algorithm, list(islice(results, repeats))) for cell in cells}
 
 
-Work = TypeVar("Work")
-Result = TypeVar("Result")
-
-
-def in_order(task: Callable[[Work], Result], work: list[Work], jobs: int) -> Iterator[Result]:
-    """The results in the order of the work, with a bar while it is done."""
-    bar = {"description": "repeats", "total": len(work), "console": Console(stderr=True)}
-    if jobs == 1:
-        yield from track(map(task, work), **bar)  # type: ignore[arg-type]
-        return
-    fresh = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=fresh) as pool:
-        yield from track(pool.map(task, work), **bar)  # type: ignore[arg-type]
-
-
 TITLES = {
     "stream": "PAA at 10 % labels: F-measure of the predictions made along the stream",
     "held_out": "FLLS at 10 % labels: balanced accuracy on the held-out fifth, all features",
@@ -325,44 +271,11 @@ def report(
     )
 
 
-def check_data(folder: Path | None, cells: Iterable[Cell]) -> Path:
-    """The folder, once it is known to hold every data set."""
-    if folder is None:
-        raise click.UsageError("--data: say where the data sets lie, or set HEADWATER_DATA.")
-    if not folder.is_dir():
-        raise click.UsageError(f"--data: there is no folder {folder}.")
-    files = dict.fromkeys(file_of(folder, cell.data) for cell in cells)
-    missing = [file.name for file in files if not file.is_file()]
-    if missing:
-        raise click.UsageError(f"--data: {folder} lacks {', '.join(missing)}.")
-    return folder
-
-
-def check_reader() -> None:
-    """Raise unless scikit-learn, which reads the files, is there."""
-    if find_spec("sklearn") is None:
-        raise click.ClickException("The data sets are read with scikit-learn: install it first.")
-
-
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    envvar="HEADWATER_DATA",
-    help="Folder with NAME.svm.gz files. Default: the environment variable HEADWATER_DATA.",
-)
-@click.option("--repeats", type=click.IntRange(min=2), default=20, show_default=True)
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    help="Processes; the numbers are the same for every number of them.",
-)
+@study(repeats=20)
 def main(data: Path | None, repeats: int, jobs: int) -> None:
     """Print our numbers beside the papers': PAA Tables 2 and 3, FLLS Table 3, 10 % labels."""
     references = read_references()
-    folder = check_data(data, references)
+    folder = check_data(data, (cell.data for cell in references))
     check_reader()
     console = Console(width=max(WIDTH, Console().width))
     report(run(folder, references, repeats, jobs), references, console)

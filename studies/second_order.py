@@ -12,26 +12,13 @@ paper's deviation standing for the reference's.
 
 import csv
 import math
-import multiprocessing
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import click
 import numpy as np
-from paper_numbers import (
-    LABEL_SHARE,
-    Comparison,
-    Outcome,
-    Reference,
-    Split,
-    check_data,
-    check_reader,
-    file_of,
-    load,
-    split,
-)
+from paper_numbers import LABEL_SHARE, Comparison, Outcome, Reference, Split, split
+from protocol import check_data, check_reader, file_of, in_order, load, study
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -124,11 +111,7 @@ def run_cell(work: Work) -> Outcome:
 def run(folder: Path, cells: Iterable[Cell], repeats: int, jobs: int) -> dict[Cell, Outcome]:
     """Every cell's outcome, the same for every number of jobs."""
     work = [Work(file_of(folder, cell.data), cell, repeats) for cell in cells]
-    if jobs == 1:
-        outcomes = [run_cell(unit) for unit in work]
-    else:
-        with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-            outcomes = list(pool.map(run_cell, work))
+    outcomes = in_order(run_cell, work, jobs)
     return {unit.cell: outcome for unit, outcome in zip(work, outcomes, strict=True)}
 
 
@@ -165,19 +148,11 @@ def table(
     return drawn
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    envvar="HEADWATER_DATA",
-    help="Folder with NAME.svm.gz files. Default: the environment variable HEADWATER_DATA.",
-)
-@click.option("--repeats", type=click.IntRange(min=2), default=20, show_default=True)
-@click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True)
+@study(repeats=20)
 def main(data: Path | None, repeats: int, jobs: int) -> None:
     """Print our numbers beside the papers': SEL-2nd at 10 % labels, OFS and OFS_P."""
     references = read_references()
-    folder = check_data(data, references)  # type: ignore[arg-type]
+    folder = check_data(data, (cell.data for cell in references))
     check_reader()
     console = Console(width=max(WIDTH, Console().width))
     outcomes = run(folder, references, repeats, jobs)

@@ -2,8 +2,7 @@
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts
 #![allow(clippy::redundant_closure_for_method_calls)] // lifetimes need the closure
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use headwater_core as core;
@@ -14,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
-use crate::arrays::{Arrays, OwnedName};
+use crate::arrays::Arrays;
 use crate::config::{self, Slot};
 use crate::convert::{
     Event, Keys, label_to_python, name_to_python, not_a_decision, read_given_label, read_label,
@@ -22,83 +21,13 @@ use crate::convert::{
 };
 use crate::decision::Decision;
 use crate::errors::{LabelError, ParameterError, raise};
+use crate::knowledge::Knowledge;
+use crate::lock::{Guarded, Inner};
 
 /// How long a batch goes on before it looks whether it was interrupted.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Rows between two looks at the clock.
 const ROWS_A_LOOK: usize = 64;
-
-/// The core's learner, and an identity that says whose slots a decision holds.
-struct Inner {
-    core: core::Learner,
-    identity: u64,
-}
-
-impl Inner {
-    fn new(core: core::Learner) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { core, identity: NEXT.fetch_add(1, Ordering::Relaxed) }
-    }
-}
-
-/// The core behind its lock, which knows the thread that holds it.
-#[derive(Default)]
-struct Guarded {
-    inner: Mutex<Option<Inner>>,
-    owner: AtomicUsize,
-}
-
-/// The lock, held; dropping it forgets the owner first.
-struct Held<'a> {
-    guard: MutexGuard<'a, Option<Inner>>,
-    owner: &'a AtomicUsize,
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.owner.store(0, Ordering::Relaxed);
-    }
-}
-
-impl Held<'_> {
-    fn inner(&mut self) -> Result<&mut Inner, core::Error> {
-        self.guard.as_mut().ok_or_else(|| core::Error::Parameter(NOT_BUILT.to_owned()))
-    }
-}
-
-impl Guarded {
-    /// Take the lock, waiting by `wait` if another thread has it.
-    ///
-    /// A signal handler or a finalizer runs on top of whatever its thread is doing; if that is
-    /// this learner, waiting would be for ever.
-    fn hold<'a>(
-        &'a self,
-        wait: impl FnOnce(&'a Mutex<Option<Inner>>) -> LockResult<MutexGuard<'a, Option<Inner>>>,
-    ) -> Result<Held<'a>, core::Error> {
-        let guard = match self.inner.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                if self.owner.load(Ordering::Relaxed) == this_thread() {
-                    return Err(core::Error::Busy(BUSY.to_owned()));
-                }
-                wait(&self.inner).unwrap_or_else(PoisonError::into_inner)
-            }
-        };
-        self.owner.store(this_thread(), Ordering::Relaxed);
-        Ok(Held { guard, owner: &self.owner })
-    }
-}
-
-const BUSY: &str = "learner: it is at work in this very thread; a signal handler or a finalizer \
-                    cannot use it now.";
-const NOT_BUILT: &str = "learner: it was never built; its class must call Learner's constructor.";
-
-/// A number that no other living thread has; never 0.
-fn this_thread() -> usize {
-    thread_local!(static HERE: u8 = const { 0 });
-    HERE.with(|here| std::ptr::from_ref(here).addr())
-}
 
 /// A linear learner: the verbs that every learner of this package has.
 #[pyclass(subclass, frozen, module = "headwater._core")]
@@ -610,44 +539,5 @@ fn read_classes(kind: &str, classes: Option<&[Bound<'_, PyAny>]>) -> PyResult<La
              multiclass=True.",
             given.len()
         ))),
-    }
-}
-
-/// What a learner knows of its features, copied out of it.
-struct Knowledge {
-    multiclass: bool,
-    /// Of several classes; empty otherwise.
-    labels: Vec<Label>,
-    names: Vec<OwnedName>,
-    register: Vec<core::Register>,
-    /// A column a weight vector.
-    weights: Vec<Vec<f64>>,
-}
-
-impl Knowledge {
-    fn of(core: &core::Learner) -> Self {
-        let slots = 0..core.vocabulary_len() as core::Slot;
-        let multiclass = core.labels().is_multiclass();
-        let vectors = 0..core.labels().vectors();
-        Self {
-            multiclass,
-            labels: if multiclass { core.labels().known() } else { Vec::new() },
-            names: slots.clone().map(|slot| OwnedName::of(core.name(slot))).collect(),
-            register: slots.clone().map(|slot| core.register(slot)).collect(),
-            weights: vectors
-                .map(|vector| slots.clone().map(|slot| core.weight(slot, vector)).collect())
-                .collect(),
-        }
-    }
-
-    /// The weights of a vector that are not 0.
-    fn weights<'py>(&self, py: Python<'py>, vector: usize) -> PyResult<Bound<'py, PyDict>> {
-        let weights = PyDict::new(py);
-        for (name, &weight) in self.names.iter().zip(&self.weights[vector]) {
-            if weight != 0.0 {
-                weights.set_item(name_to_python(py, name.borrow())?, weight)?;
-            }
-        }
-        Ok(weights)
     }
 }

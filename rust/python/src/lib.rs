@@ -5,7 +5,9 @@ mod config;
 mod convert;
 mod decision;
 mod errors;
+mod knowledge;
 mod learner;
+mod lock;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,0 +1,78 @@
+//! The one lock of a learner.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use headwater_core as core;
+
+/// The core's learner, and an identity that says whose slots a decision holds.
+pub struct Inner {
+    pub core: core::Learner,
+    pub identity: u64,
+}
+
+impl Inner {
+    pub fn new(core: core::Learner) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self { core, identity: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+/// The core behind its lock, which knows the thread that holds it.
+#[derive(Default)]
+pub struct Guarded {
+    inner: Mutex<Option<Inner>>,
+    owner: AtomicUsize,
+}
+
+/// The lock, held; dropping it forgets the owner first.
+pub struct Held<'a> {
+    pub guard: MutexGuard<'a, Option<Inner>>,
+    owner: &'a AtomicUsize,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.owner.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Held<'_> {
+    pub fn inner(&mut self) -> Result<&mut Inner, core::Error> {
+        self.guard.as_mut().ok_or_else(|| core::Error::Parameter(NOT_BUILT.to_owned()))
+    }
+}
+
+impl Guarded {
+    /// Take the lock, waiting by `wait` if another thread has it.
+    ///
+    /// A signal handler or a finalizer runs on top of whatever its thread is doing; if that is
+    /// this learner, waiting would be for ever.
+    pub fn hold<'a>(
+        &'a self,
+        wait: impl FnOnce(&'a Mutex<Option<Inner>>) -> LockResult<MutexGuard<'a, Option<Inner>>>,
+    ) -> Result<Held<'a>, core::Error> {
+        let guard = match self.inner.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                if self.owner.load(Ordering::Relaxed) == this_thread() {
+                    return Err(core::Error::Busy(BUSY.to_owned()));
+                }
+                wait(&self.inner).unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        self.owner.store(this_thread(), Ordering::Relaxed);
+        Ok(Held { guard, owner: &self.owner })
+    }
+}
+
+const BUSY: &str = "learner: it is at work in this very thread; a signal handler or a finalizer \
+                    cannot use it now.";
+const NOT_BUILT: &str = "learner: it was never built; its class must call Learner's constructor.";
+
+/// A number that no other living thread has; never 0.
+fn this_thread() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| std::ptr::from_ref(here).addr())
+}
