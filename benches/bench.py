@@ -165,7 +165,7 @@ LEARNERS: dict[str, Callable[[], hw.Learner]] = {
     "PA-I": lambda: hw.named("PA-I"),
     "FLLS-I, half kept": lambda: hw.FLLS(query_width=math.inf, kept_share=0.5),
     "FLLS-I, 1 % kept": lambda: hw.FLLS(query_width=math.inf, kept_share=0.01),
-    "AROW": lambda: hw.Linear(update="arow", query="all"),
+    "AROW": lambda: hw.Linear(update="arow", query="all", normalize=None),
     "Linear()": hw.Linear,
 }
 RIVER = "River PAClassifier"

@@ -1,6 +1,6 @@
 """Learn from streams whose features come and go and whose labels are scarce."""
 
-from headwater import errors, streams
+from headwater import errors, labels, streams
 from headwater._core import Decision, __version__
 from headwater.learners import normalize, query, sparsify, update
 from headwater.learners.base import Learner, from_bytes, load
@@ -14,6 +14,7 @@ from headwater.learners.olvf import OLVF
 from headwater.learners.paa import CSPAA, MPAA, PAA
 from headwater.learners.regression import PARegressor
 from headwater.learners.second_order import SEL2
+from headwater.session import Session
 from headwater.types import Explanation, Feature, Rows, Trace
 
 __all__ = [
@@ -34,10 +35,12 @@ __all__ = [
     "Linear",
     "PARegressor",
     "Rows",
+    "Session",
     "Trace",
     "__version__",
     "errors",
     "from_bytes",
+    "labels",
     "load",
     "named",
     "names",

@@ -81,6 +81,7 @@ FINITE = Limit(_number, lambda v: 0 < v < math.inf, "a finite number above 0")
 SHARE = Limit(_number, lambda v: 0 < v <= 1, "in (0, 1]")
 INSIDE = Limit(_number, lambda v: 0 < v < 1, "in (0, 1)")
 TRUTH = Limit(_truth, _any, "True or False")
+RATE = Limit(_number, lambda v: 0 <= v <= 1, "in [0, 1]")
 COUNT = Limit(_whole, _positive, "a whole number above 0")
 
 LIMITS: dict[str, Limit] = {
@@ -101,7 +102,7 @@ LIMITS: dict[str, Limit] = {
     "prior_weight": Limit(_number, lambda v: 1e-100 <= v <= 1e100, "a number from 1e-100 to 1e100"),
     "query_form": _one_of("text", "original"),
     "exploration": SHARE,
-    "rate": Limit(_number, lambda v: 0 <= v <= 1, "in [0, 1]"),
+    "rate": RATE,
     "total": Limit(
         _whole,
         lambda v: 0 < v < 2**64,
@@ -143,12 +144,17 @@ LIMITS: dict[str, Limit] = {
         optional=True,
     ),
     "seed": Limit(_whole, lambda v: 0 <= v < 2**64, "a whole number from 0 to 2**64 - 1"),
+    # labels
+    "never": RATE,
+    "wrong": RATE,
+    "twice": RATE,
+    "price": Limit(_number, lambda v: 0 <= v < math.inf, "a finite number, 0 or above"),
     # streams
     "chunks": COUNT,
     "start": Limit(_number, lambda v: 0 < v <= 1, "in (0, 1], or None", optional=True),
     "permute_columns": TRUTH,
     "shuffle": TRUTH,
-    "removed": Limit(_number, lambda v: 0 <= v <= 1, "in [0, 1]"),
+    "removed": RATE,
     "ratio": FINITE,
     "events": COUNT,
     "n": COUNT,

@@ -13,6 +13,9 @@ Name: TypeAlias = str | int
 Label: TypeAlias = str | int | bool | float
 """A class, as the user writes it; in regression a number."""
 
+Id: TypeAlias = str | int
+"""How an event is known to those who label it."""
+
 Event: TypeAlias = Mapping[Any, Any]
 """Name to value: a number, a bool, a text (an indicator), None or NaN (absent).
 

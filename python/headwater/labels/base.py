@@ -1,0 +1,26 @@
+"""What a source of labels must do: take questions, and give answers when they come."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from headwater._core import Decision
+from headwater.types import Id, Label
+
+
+class LabelSource(Protocol):
+    """Somebody who can be asked for labels. A `Session` tells it of every event.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> source: LabelSource = hw.labels.Oracle([True])  # one that knows already
+    """
+
+    def advance(self) -> None:
+        """An event has come."""
+
+    def ask(self, id: Id, decision: Decision) -> None:
+        """The label of the event that came last is wanted."""
+
+    def answers(self) -> Iterator[tuple[Decision, Label]]:
+        """What has been answered since the last look."""

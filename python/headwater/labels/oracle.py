@@ -1,0 +1,159 @@
+"""An oracle knows the labels, and answers as people do: late, wrongly, twice, or never."""
+
+import heapq
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from headwater._core import Decision
+from headwater.errors import LabelError, ParameterError
+from headwater.limits import check
+from headwater.types import Id, Label
+
+Delay = int | tuple[int, int] | Callable[[Id], int]
+
+
+class Oracle:
+    """Labels that are known beforehand, given out as a source of labels might.
+
+    Time is counted in events: an answer with a delay of 10 is there when ten more events have come.
+
+    Parameters
+    ----------
+    labels
+        A label an event: a sequence (the id is its place) or a mapping by id. None and NaN: a
+        question that is never answered.
+    delay
+        Events until an answer comes: a number, `(least, most)` for a random one between them, or
+        a function of the id. Answers come in the order of their time, not of their questions.
+    never
+        Probability that a question is never answered.
+    wrong
+        Probability that an answer is another of the labels.
+    twice
+        Probability that an answer comes a second time, an event later.
+    price
+        What a question costs, answered or not.
+    seed
+        Same seed and same questions: same answers.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> oracle = hw.labels.Oracle([True, False, True], delay=1, price=0.5)
+    >>> session = hw.Session(hw.OLSF(), oracle)  # asks for every label
+    >>> for event in ({"rain": 1.0}, {"rain": 0.0}, {"rain": 2.0}):
+    ...     decision = session.receive(event)
+    ...     print(decision.asked, session.settle())
+    True 0
+    True 1
+    True 1
+    >>> oracle.asked, oracle.spent
+    (3, 1.5)
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[Any] | Mapping[Id, Any] | Any,
+        *,
+        delay: Delay = 0,
+        never: float = 0.0,
+        wrong: float = 0.0,
+        twice: float = 0.0,
+        price: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        shares = {"never": never, "wrong": wrong, "twice": twice}
+        plain = check("Oracle", **shares, price=price, seed=seed)
+        self._never, self._wrong, self._twice = plain["never"], plain["wrong"], plain["twice"]
+        self._delay = _read_delay(delay)
+        self._labels = _read_labels(labels)
+        self._known = sorted(set(filter(_is_there, self._labels.values())), key=repr)
+        if self._wrong and len(self._known) < 2:
+            raise ParameterError("Oracle: wrong needs at least two different labels.")
+        self._random = random.Random(plain["seed"])
+        self._now = 0
+        self._due: list[tuple[int, int, Decision, Label]] = []  # time, number, question, answer
+        self._count = 0
+        self.price: float = plain["price"]
+        self.asked = 0
+
+    @property
+    def spent(self) -> float:
+        """What the questions so far have cost."""
+        return self.price * self.asked
+
+    @property
+    def waiting(self) -> int:
+        """Answers that are still to come."""
+        return len(self._due)
+
+    def advance(self) -> None:
+        """An event has come."""
+        self._now += 1
+
+    def ask(self, id: Id, decision: Decision) -> None:
+        """The label of an event is wanted."""
+        if id not in self._labels:
+            raise LabelError(f"Oracle: it knows no label of event {id!r}.")
+        label = self._labels[id]
+        self.asked += 1
+        # Every question draws the same numbers, so that one share does not change another's draw.
+        lost, errs, repeats = (self._random.random() for _ in range(3))
+        due = self._now + self._delay(id, self._random)
+        other = self._random.random()
+        if lost < self._never or not _is_there(label):
+            return
+        if errs < self._wrong:
+            others = [one for one in self._known if one != label]
+            label = others[int(other * len(others))]
+        self._put(due, decision, label)
+        if repeats < self._twice:
+            self._put(due + 1, decision, label)
+
+    def _put(self, due: int, decision: Decision, label: Label) -> None:
+        self._count += 1
+        heapq.heappush(self._due, (due, self._count, decision, label))
+
+    def answers(self) -> Iterator[tuple[Decision, Label]]:
+        """What has been answered by now."""
+        while self._due and self._due[0][0] <= self._now:
+            _, _, decision, label = heapq.heappop(self._due)
+            yield decision, label
+
+
+def _read_labels(labels: Any) -> dict[Id, Any]:
+    if isinstance(labels, Mapping):
+        return dict(labels)
+    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__iter__"):
+        raise ParameterError(f"Oracle: labels must be a sequence or a mapping, got {labels!r}.")
+    return dict(enumerate(labels.tolist() if hasattr(labels, "tolist") else labels))
+
+
+def _is_there(label: Any) -> bool:
+    return label is not None and label == label  # NaN is not
+
+
+def _read_delay(delay: Any) -> Callable[[Id, random.Random], int]:
+    """How long an answer takes, given the question's id and what is drawn for it."""
+    match delay:
+        case bool():
+            pass
+        case int(fixed) if fixed >= 0:
+            return lambda id, draws: fixed
+        case (int(least), int(most)) if 0 <= least <= most:
+            return lambda id, draws: draws.randint(least, most)
+        case _ if callable(delay):
+            return lambda id, draws: _counted(delay(id), id)
+    raise ParameterError(
+        "Oracle: delay must be a whole number, 0 or above, (least, most), or a function of the"
+        f" event's id, got {delay!r}."
+    )
+
+
+def _counted(events: Any, id: Id) -> int:
+    if isinstance(events, bool) or not isinstance(events, int) or events < 0:
+        raise ParameterError(
+            f"Oracle: the delay of event {id!r} must be a whole number, 0 or above, got {events!r}."
+        )
+    return events

@@ -1,0 +1,81 @@
+"""A learner and a label source: what happens to an event that may be labelled later."""
+
+from headwater._core import Decision
+from headwater.errors import AnswerError
+from headwater.labels.base import LabelSource
+from headwater.learners.base import Learner
+from headwater.types import Event, Id
+
+
+class Session:
+    """The one path of an event: decide, perhaps ask, learn when the answer comes.
+
+    `simulate` is the fast form of a session with an oracle that answers at once.
+
+    Parameters
+    ----------
+    learner
+        Who decides, asks and learns.
+    labels
+        Who is asked: `headwater.labels.Oracle`, or a source of your own.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> network = hw.streams.SensorNetwork(500, seed=1)
+    >>> X, incidents = network.batch()
+    >>> session = hw.Session(hw.Linear(), hw.labels.Oracle(incidents, delay=(5, 50)))
+    >>> for event, _ in network:
+    ...     decision = session.receive(event)
+    ...     learned = session.settle()
+    >>> session.learner.asked, session.learner.learned
+    (50, 47)
+    """
+
+    def __init__(self, learner: Learner, labels: LabelSource) -> None:
+        self.learner = learner
+        self.labels = labels
+        self.received = 0
+        self.repeated = 0
+
+    def receive(self, x: Event, *, id: Id | None = None) -> Decision:
+        """Predict an event, and ask for its label if it is worth asking for.
+
+        `id` is how the label source knows the event; by default its number, from 0.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> session = hw.Session(hw.PAA(), hw.labels.Oracle({"monday": True}))
+        >>> session.receive({"rain": 1.0}, id="monday").asked
+        True
+        """
+        decision = self.learner.decide_one(x)
+        number, self.received = self.received, self.received + 1
+        self.labels.advance()
+        if decision.asked:
+            self.labels.ask(number if id is None else id, decision)
+        return decision
+
+    def settle(self) -> int:
+        """Learn every answer that has come in since; return how many.
+
+        An answer that comes a second time is counted in `repeated` and not learned again.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> session = hw.Session(hw.PAA(), hw.labels.Oracle([True]))
+        >>> decision = session.receive({"rain": 2.0})
+        >>> session.settle(), session.learner.weights()
+        (1, {'rain': 0.5})
+        """
+        learned = 0
+        for decision, label in self.labels.answers():
+            try:
+                self.learner.answer(decision, label)
+            except AnswerError:
+                self.repeated += 1
+            else:
+                learned += 1
+        return learned
