@@ -1,11 +1,11 @@
 //! Events and labels, from Python and back.
 
-use headwater_core::{Entrant, Feature, Label, Learner, Name, Names, UNKNOWN};
+use headwater_core::{Entrant, Feature, Label, Name, Names, UNKNOWN};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
 
-use crate::errors::{AnswerError, EventError, LabelError, raise};
+use crate::errors::{AnswerError, EventError, LabelError};
 
 /// A feature's name as the event gave it.
 pub enum Key {
@@ -31,7 +31,7 @@ pub struct Keys<'a, 'py> {
 impl Names for Keys<'_, '_> {
     fn name(&self, position: usize) -> Name<'_> {
         match &self.keys[position] {
-            // Read once before, so it is UTF-8 and Python keeps the bytes.
+            // Looked at before, so it is UTF-8 and Python keeps the bytes.
             Key::Text(text) => Name::Text(text.bind(self.py).to_str().unwrap_or_default()),
             Key::Number(number) => Name::Number(*number),
         }
@@ -80,16 +80,20 @@ impl Event {
         event.checked(x.py())
     }
 
-    pub fn look_up(&mut self, py: Python<'_>, learner: &Learner) -> PyResult<()> {
-        learner.look_up(&Keys { py, keys: &self.keys }, &mut self.entrant).map_err(raise)
-    }
-
     fn reserve(&mut self, count: usize) {
         self.keys.reserve(count);
         self.entrant.features.reserve(count + 1); // and perhaps an intercept
     }
 
     fn push(&mut self, name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        if let (Ok(text), Ok(number)) =
+            (name.cast_exact::<PyString>(), value.cast_exact::<PyFloat>())
+            && number.value().is_finite()
+        {
+            self.keys.push(Key::Text(text.clone().unbind()));
+            self.entrant.features.push(Feature { slot: UNKNOWN, value: number.value() });
+            return Ok(());
+        }
         let key = read_name("event", name)?;
         if value.is_none() {
             return Ok(());
@@ -117,6 +121,7 @@ impl Event {
     /// Refuse a name that is there twice.
     fn checked(self, py: Python<'_>) -> PyResult<Self> {
         if self.may_repeat {
+            check_names(py, &self.keys)?;
             let keys = Keys { py, keys: &self.keys };
             let mut names: Vec<Name<'_>> = (0..self.keys.len()).map(|i| keys.name(i)).collect();
             names.sort_unstable();
@@ -127,6 +132,16 @@ impl Event {
         }
         Ok(self)
     }
+}
+
+/// Refuse a name that is not UTF-8. Names of a plain dict are not looked at while it is read.
+pub fn check_names(py: Python<'_>, keys: &[Key]) -> PyResult<()> {
+    for key in keys {
+        if let Key::Text(text) = key {
+            read_name("event", text.bind(py))?;
+        }
+    }
+    Ok(())
 }
 
 fn is_plain_name(name: &Bound<'_, PyAny>) -> bool {

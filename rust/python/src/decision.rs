@@ -6,7 +6,7 @@ use headwater_core::{Entrant, Feature, UNKNOWN};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::convert::{Event, Key};
+use crate::convert::{Event, Key, check_names};
 use crate::errors::AnswerError;
 
 /// What a learner decided about an event, with the event's features as they were.
@@ -141,6 +141,7 @@ impl Decision {
     ) -> PyResult<Self> {
         let decided = headwater_core::Decision { class: None, margin, query_probability, asked };
         let mut event = Event::read(features)?;
+        check_names(features.py(), &event.keys)?;
         let given = seen_as.map(|values| {
             let seen = event.entrant.features.iter_mut().zip(values);
             seen.map(|(feature, value)| std::mem::replace(&mut feature.value, value)).collect()

@@ -16,8 +16,8 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use crate::arrays::Arrays;
 use crate::config::{self, Slot};
 use crate::convert::{
-    Event, Keys, label_to_python, name_to_python, not_a_decision, read_given_label, read_label,
-    read_labels, shown,
+    Event, Keys, check_names, label_to_python, name_to_python, not_a_decision, read_given_label,
+    read_label, read_labels, shown,
 };
 use crate::decision::Decision;
 use crate::errors::{LabelError, ParameterError, raise};
@@ -92,9 +92,18 @@ impl Learner {
         let keys = std::mem::take(&mut event.keys);
         let names = Keys { py, keys: &keys };
         let result = self.with(py, |inner| {
+            let missed = inner.memory.recall(py, &keys, &mut event.entrant)?;
             inner.core.look_up(&names, &mut event.entrant)?;
+            if missed {
+                let known = inner.core.vocabulary_len();
+                inner.memory.remember(py, &keys, &event.entrant, known);
+            }
             f(inner, &mut event, &names)
-        })?;
+        });
+        if result.is_err() {
+            check_names(py, &keys)?; // its sentence names the one that is no text
+        }
+        let result = result?;
         event.keys = keys;
         Ok((result, event))
     }

@@ -8,6 +8,7 @@ mod errors;
 mod knowledge;
 mod learner;
 mod lock;
+mod memory;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

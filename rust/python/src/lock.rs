@@ -5,16 +5,19 @@ use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use headwater_core as core;
 
+use crate::memory::Memory;
+
 /// The core's learner, and an identity that says whose slots a decision holds.
 pub struct Inner {
     pub core: core::Learner,
     pub identity: u64,
+    pub memory: Memory,
 }
 
 impl Inner {
     pub fn new(core: core::Learner) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { core, identity: NEXT.fetch_add(1, Ordering::Relaxed) }
+        Self { core, identity: NEXT.fetch_add(1, Ordering::Relaxed), memory: Memory::default() }
     }
 }
 
