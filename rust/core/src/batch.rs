@@ -112,13 +112,15 @@ fn check_columns(
     width: usize,
     last_row_of: &mut Vec<usize>,
 ) -> Result<(), Error> {
+    let rises = row.windows(2).all(|pair| pair[0] < pair[1]);
+    let (Some(first), Some(last)) = (row.first(), row.last()) else { return Ok(()) };
+    if rises && *first >= 0 && (*last as usize) < width {
+        return Ok(());
+    }
     if let Some(&column) = row.iter().find(|&&c| c < 0 || c as usize >= width) {
         return Err(Error::Event(format!(
             "X, row {number}: column {column} does not exist; there are {width}."
         )));
-    }
-    if row.windows(2).all(|pair| pair[0] < pair[1]) {
-        return Ok(());
     }
     last_row_of.resize(width, usize::MAX);
     for &column in row {
@@ -138,6 +140,10 @@ fn check_values(
     columns: &Columns<'_>,
     column: impl Fn(usize) -> usize,
 ) -> Result<(), Error> {
+    // Without a branch a value: NaN, which is absent, passes as well.
+    if row.iter().fold(true, |fine, value| fine & (value.abs() != f64::INFINITY)) {
+        return Ok(());
+    }
     match row.iter().position(|value| value.is_infinite()) {
         Some(position) => Err(Error::Event(format!(
             "X, row {number}: feature {} must be a finite number, got {}.",
@@ -157,18 +163,18 @@ struct Reader<'a> {
     slots: Vec<Slot>,
     seats: Vec<Slot>,
     event: Entrant,
-    present: Vec<usize>, // columns of the event's features
+    present: Vec<u32>, // columns of the event's features
 }
 
 /// The names of the row that was read last.
 struct Present<'a> {
-    columns: &'a [usize],
+    columns: &'a [u32],
     names: Columns<'a>,
 }
 
 impl Names for Present<'_> {
     fn name(&self, position: usize) -> Name<'_> {
-        self.names.name(self.columns[position])
+        self.names.name(self.columns[position] as usize)
     }
 }
 
@@ -191,43 +197,44 @@ impl<'a> Reader<'a> {
 
     fn read(&mut self, learner: &Learner, row: usize) {
         self.event.features.clear();
-        self.event.seats.clear();
         self.present.clear();
         match self.batch.rows {
             Rows::Csr { indptr, indices, values } => {
                 let range = indptr[row] as usize..indptr[row + 1] as usize;
-                for (&column, &value) in indices[range.clone()].iter().zip(&values[range]) {
-                    self.push(learner, column as usize, value);
-                }
+                let columns = indices[range.clone()].iter().map(|&column| column as u32);
+                self.take(columns.zip(&values[range]));
             }
             Rows::Dense { values, columns, .. } => {
-                let row_values = &values[row * columns..(row + 1) * columns];
-                for (column, &value) in row_values.iter().enumerate() {
-                    self.push(learner, column, value);
+                self.take((0..columns as u32).zip(&values[row * columns..(row + 1) * columns]));
+            }
+        }
+        let names = &self.batch.columns;
+        for (&column, feature) in self.present.iter().zip(&mut self.event.features) {
+            if feature.slot == UNSEEN {
+                feature.slot = learner.slot(names.name(column as usize));
+                self.slots[column as usize] = feature.slot;
+            }
+        }
+        if let Some(view) = &learner.view {
+            self.event.seats.clear();
+            for &column in &self.present {
+                let seat = &mut self.seats[column as usize];
+                if *seat == UNSEEN {
+                    *seat = view.seat(names.name(column as usize));
                 }
+                self.event.seats.push(*seat);
             }
         }
     }
 
-    fn push(&mut self, learner: &Learner, column: usize, value: f64) {
-        if value.is_nan() {
-            return;
-        }
-        let mut slot = self.slots[column];
-        if slot == UNSEEN {
-            slot = learner.slot(self.batch.columns.name(column));
-            self.slots[column] = slot;
-        }
-        if let Some(view) = &learner.view {
-            let mut seat = self.seats[column];
-            if seat == UNSEEN {
-                seat = view.seat(self.batch.columns.name(column));
-                self.seats[column] = seat;
+    /// The features that are there, with the slots of their columns as far as they are known.
+    fn take<'v>(&mut self, row: impl Iterator<Item = (u32, &'v f64)>) {
+        for (column, &value) in row {
+            if !value.is_nan() {
+                self.event.features.push(Feature { slot: self.slots[column as usize], value });
+                self.present.push(column);
             }
-            self.event.seats.push(seat);
         }
-        self.event.features.push(Feature { slot, value });
-        self.present.push(column);
     }
 
     fn decide(&mut self, learner: &mut Learner) -> Result<Decision, Error> {
@@ -257,13 +264,13 @@ impl<'a> Reader<'a> {
 
     fn remember_slots(&mut self) {
         for (&column, feature) in self.present.iter().zip(&self.event.features) {
-            self.slots[column] = feature.slot;
+            self.slots[column as usize] = feature.slot;
         }
     }
 
     fn remember_seats(&mut self) {
         for (&column, &seat) in self.present.iter().zip(&self.event.seats) {
-            self.seats[column] = seat;
+            self.seats[column as usize] = seat;
         }
     }
 }
