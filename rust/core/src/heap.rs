@@ -56,6 +56,25 @@ impl Heap {
         }
     }
 
+    pub fn slots(&self) -> impl Iterator<Item = Slot> {
+        self.entries.iter().map(|entry| entry.slot)
+    }
+
+    /// Set the keys of all slots anew; 0 takes one out.
+    pub fn set_all(&mut self, key: impl Fn(Slot) -> f64) {
+        for entry in &mut self.entries {
+            entry.key = key(entry.slot);
+            self.positions[entry.slot as usize] = UNKNOWN;
+        }
+        self.entries.retain(|entry| entry.key > 0.0);
+        for (position, entry) in self.entries.iter().enumerate() {
+            self.positions[entry.slot as usize] = position as u32;
+        }
+        for position in (0..self.entries.len() / 2).rev() {
+            self.sift_down(position);
+        }
+    }
+
     /// Set the key of a slot; 0 takes it out.
     pub fn set(&mut self, slot: Slot, key: f64) {
         self.make_room(slot);
@@ -179,6 +198,17 @@ mod tests {
         heap.set(0, 0.0);
         heap.set(5, 0.0);
         assert_eq!(drain(&mut heap), [1]);
+    }
+
+    #[test]
+    fn keys_that_become_equal_or_zero_keep_their_order() {
+        let mut heap = Heap::default();
+        for (slot, key) in [(0, 4.0), (1, 1.0), (2, 2.0), (3, 3.0)] {
+            heap.set(slot, key);
+        }
+        heap.set_all(|slot| if slot == 3 { 0.0 } else { 5.0 });
+        heap.set(3, 6.0);
+        assert_eq!(drain(&mut heap), [2, 1, 0, 3]);
     }
 
     #[test]

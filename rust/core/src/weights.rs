@@ -362,25 +362,34 @@ impl Weights {
         }
     }
 
-    /// `v *= scale, scale = 1`: monotone, so the order of the heap survives.
+    /// `v *= scale, scale = 1`: monotone, so the order of the heap survives. Where there is a heap
+    /// only what is in it is not 0.
     fn fold_if_small(&mut self, vector: usize) {
         let scale = self.vectors[vector].scale;
         if scale >= SMALLEST_SCALE {
             return;
         }
-        let ranks = self.sparsifier.ranks();
-        self.vectors[vector].scale = 1.0;
-        for row in 0..self.rows {
-            let value = &mut self.values[row * self.width + vector];
+        let width = self.width;
+        let Self { vectors, values, .. } = self;
+        let part = &mut vectors[vector];
+        let mut fold = |row: usize| {
+            let value = &mut values[row * width + vector];
             *value *= scale;
             if value.abs() < TINY {
                 *value = 0.0;
             }
-            if ranks {
-                self.vectors[vector].heap.set(row as Slot, value.abs());
-            }
+        };
+        if self.sparsifier.ranks() {
+            part.heap.slots().for_each(|slot| fold(slot as usize));
+            part.heap.set_all(|slot| values[slot as usize * width + vector].abs());
+        } else {
+            (0..self.rows).for_each(fold);
         }
-        self.sum_afresh(vector);
+        let factor = if self.sparsifier.norm() == Norm::Squared { scale * scale } else { scale };
+        part.norm.sum *= factor;
+        part.norm.compensation *= factor;
+        part.bound *= scale;
+        part.scale = 1.0;
     }
 
     fn sum_afresh(&mut self, vector: usize) {
