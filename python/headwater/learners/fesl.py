@@ -27,9 +27,9 @@ class FESL(Learner):
     Parameters
     ----------
     combine
-        What the two models predict together: `"weights"` the mean by trust (FESL-c), `"draw"` one of
-        them drawn by trust (FESL-s), `"best"` the one trusted more; or one alone: `"new"` (NOGD),
-        `"old"` (ROGD-u), `"frozen"` the old one as it was (ROGD-f).
+        What the two models predict together: `"weights"` the mean by trust (FESL-c), `"draw"` one
+        of them drawn by trust (FESL-s), `"best"` the one trusted more; or one alone: `"new"`
+        (NOGD), `"old"` (ROGD-u), `"frozen"` the old one as it was (ROGD-f).
     loss
         `"logistic"` for two classes, `"square"` for numbers (regression).
     step
