@@ -108,3 +108,12 @@ def test_a_refused_event_is_not_received() -> None:
     assert session.received == 0
     session.receive({"rain": 1.0})
     assert session.settle() == 1
+
+
+def test_a_session_needs_a_learner_and_a_source_of_labels() -> None:
+    learner: Any = "FLLS"
+    with pytest.raises(hw.errors.ParameterError, match="learner must be a learner, got 'FLLS'"):
+        hw.Session(learner, Oracle([True]))
+    labels: Any = [True, False]
+    with pytest.raises(hw.errors.ParameterError, match="advance, ask and answers"):
+        hw.Session(hw.FLLS(), labels)

@@ -1,7 +1,7 @@
 """A learner and a label source: what happens to an event that may be labelled later."""
 
 from headwater._core import Decision
-from headwater.errors import AnswerError
+from headwater.errors import AnswerError, ParameterError
 from headwater.labels.base import LabelSource
 from headwater.learners.base import Learner
 from headwater.types import Event, Id
@@ -33,6 +33,12 @@ class Session:
     """
 
     def __init__(self, learner: Learner, labels: LabelSource) -> None:
+        if not isinstance(learner, Learner):
+            raise ParameterError(f"Session: learner must be a learner, got {learner!r}.")
+        if not all(hasattr(labels, verb) for verb in ("advance", "ask", "answers")):
+            raise ParameterError(
+                f"Session: labels must have advance, ask and answers, got {labels!r}."
+            )
         self.learner = learner
         self.labels = labels
         self.received = 0

@@ -93,7 +93,7 @@ class Oracle:
         self._now += 1
 
     def ask(self, id: Id, decision: Decision) -> None:
-        """The label of an event is wanted."""
+        """The label of an event is wanted; one that it does not know is an error."""
         if id not in self._labels:
             raise LabelError(f"Oracle: it knows no label of event {id!r}.")
         label = self._labels[id]
