@@ -11,15 +11,31 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from headwater.cli import Commands, check_writable, main
+from headwater.cli import COMMANDS, Commands, main
+from headwater.cli.mistakes import check_writable
 from headwater.errors import ParameterError
 from headwater.experiments.demo import NAMES
 
 
-def test_help_names_the_commands() -> None:
+def test_help_names_the_commands_without_importing_any() -> None:
     result = CliRunner().invoke(main, ["--help"])
     assert result.exit_code == 0
-    assert "demo" in result.output
+    for name in COMMANDS:
+        assert f"\n  {name} " in result.output
+    code = (
+        "import sys, click.testing, headwater.cli as cli\n"
+        "click.testing.CliRunner().invoke(cli.main, ['--help'])\n"
+        "sys.exit(any(f'headwater.cli.{name}' in sys.modules for name in cli.COMMANDS))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_s_line_in_the_list_is_the_first_of_its_own_help(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    assert command.help is not None
+    assert command.help.split("\n\n")[0].replace("\n", " ") == COMMANDS[name]
 
 
 def test_the_version_is_that_of_the_package() -> None:

@@ -1,0 +1,46 @@
+"""The command `headwater`: parse, call, print. A mistake of the user is a sentence and exit code 2.
+
+A command's module is imported when it is called, so that `--help` answers at once.
+"""
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from headwater.cli.mistakes import Mistake
+from headwater.errors import HeadwaterError
+
+COMMANDS = {
+    "demo": "Watch four learners on a sensor network that is built while it runs.",
+}
+"""Every command, in the order of `--help`; each is the function of its name in its own module."""
+
+
+class Commands(click.Group):
+    """Commands whose errors of this package are mistakes of the user."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(import_module(f"headwater.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except HeadwaterError as error:
+            raise Mistake(str(error)) from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="headwater", message="%(prog)s %(version)s")
+def main() -> None:
+    """Learn from streams whose features come and go and whose labels are scarce."""
