@@ -193,6 +193,25 @@ def names() -> tuple[str, ...]:
     return tuple(_TABLE)
 
 
+def parameters_of(name: str) -> tuple[str, ...]:
+    """The parameters that `named(name, ...)` takes.
+
+    Examples
+    --------
+    >>> parameters_of("RPA-I")
+    ('C', 'positive_margin', 'rate', 'classes', 'seed')
+    """
+    return tuple(_recipe(name).defaults)
+
+
+def _recipe(name: str) -> _Recipe:
+    if not isinstance(name, str) or name not in _TABLE:
+        near = difflib.get_close_matches(str(name), _TABLE, n=3, cutoff=0.4)
+        cure = f"did you mean {' or '.join(near)}?" if near else "headwater.names() lists them."
+        raise ParameterError(f"named: there is no algorithm {name!r}; {cure}")
+    return _TABLE[name]
+
+
 def named(name: str, /, **parameters: Any) -> Learner:
     """The algorithm that its paper calls `name`, as an ordinary learner.
 
@@ -207,11 +226,7 @@ def named(name: str, /, **parameters: Any) -> Learner:
     >>> hw.named("RPA-I", rate=0.2).query
     query.Random(rate=0.2)
     """
-    if not isinstance(name, str) or name not in _TABLE:
-        near = difflib.get_close_matches(str(name), _TABLE, n=3, cutoff=0.4)
-        cure = f"did you mean {' or '.join(near)}?" if near else "headwater.names() lists them."
-        raise ParameterError(f"named: there is no algorithm {name!r}; {cure}")
-    recipe = _TABLE[name]
+    recipe = _recipe(name)
     for parameter in parameters:
         if parameter not in recipe.defaults:
             raise ParameterError(

@@ -1,0 +1,41 @@
+"""`headwater reproduce`."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from headwater.cli.running import carry_out_live, options
+from headwater.errors import ParameterError
+
+PAPERS = ("flls", "olsf", "paa", "fesl", "olvf")
+
+
+@click.command()
+@click.argument("paper", type=click.Choice([*PAPERS, "all"], case_sensitive=False))
+@click.option("--table", type=int, help="One printed table alone.")
+@options
+def reproduce(
+    paper: str,
+    table: int | None,
+    data: str | None,
+    repeats: int | None,
+    jobs: int,
+    backend: str,
+    out: Path | None,
+    folder: Path | None,
+) -> None:
+    """Run a paper's experiments again: our tables and figures beside the printed ones.
+
+    A run that was stopped goes on where it was.
+    """
+    from headwater.experiments.study import studies_of
+
+    papers = PAPERS if paper == "all" else (paper,)
+    studies = [study for one in papers for study in studies_of(one, table)]
+    if not studies:
+        raise ParameterError(f"--table: there is no study of {paper}'s table {table}.")
+    if repeats is not None:
+        studies = [replace(study, repeats=repeats) for study in studies]
+    place = out or Path("reproduction")
+    carry_out_live(studies, data, place, folder, jobs, backend, each_in_its_folder=True)

@@ -1,0 +1,43 @@
+"""`headwater study`."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from headwater.cli.running import carry_out_live, options
+from headwater.errors import ParameterError
+
+
+@click.command()
+@click.argument("file")
+@options
+def study(
+    file: str,
+    data: str | None,
+    repeats: int | None,
+    jobs: int,
+    backend: str,
+    out: Path | None,
+    folder: Path | None,
+) -> None:
+    """Run a study of your own: data sets, streams, learners and label rates in a TOML file.
+
+    FILE is a TOML file, or the name of a study that comes with the package. A study that was
+    stopped goes on where it was.
+    """
+    from headwater.experiments.plan import read_study
+    from headwater.experiments.study import packaged
+
+    known = packaged()
+    path = known.get(file, Path(file))
+    if not path.is_file():
+        raise ParameterError(
+            f"study: there is no file {file}, and no packaged study of that name; there are"
+            f" {', '.join(known)}."
+        )
+    plan = read_study(path)
+    if repeats is not None:
+        plan = replace(plan, repeats=repeats)
+    place = out or Path(f"{plan.name}-results")
+    carry_out_live([plan], data, place, folder, jobs, backend)

@@ -1,0 +1,165 @@
+"""Ours beside the paper's: every printed cell, the difference, a verdict and its reason.
+
+Two numbers agree when they differ by no more than one printed standard deviation, or by what chance
+explains (three standard errors of the difference, both spreads taken as over our repeats), or by
+the tolerance that the study names. A cell that differs has its reason in `papers/reasons.csv`.
+"""
+
+import csv
+import math
+from fnmatch import fnmatchcase
+from importlib import resources
+from typing import Literal, NamedTuple
+
+from headwater.experiments.papers import PaperCell, data_name, read_table
+from headwater.experiments.plan import Cell, LearnerPlan, Paper, Study
+from headwater.experiments.results import Store, Summary
+
+Verdict = Literal["agrees", "differs", "no data", "not run"]
+
+TOLERATED_ERRORS = 3.0
+
+
+class Compared(NamedTuple):
+    """A printed cell, what we found, and what the difference means."""
+
+    printed: PaperCell
+    data: str
+    cell: Cell | None
+    ours: Summary | None
+    label_rate: float | None
+    reference: float | None
+    """What an independent program found for the same protocol, where it has been recorded."""
+    verdict: Verdict
+    reason: str
+
+    @property
+    def difference(self) -> float:
+        """Ours minus the paper's."""
+        return math.nan if self.ours is None else self.ours.mean - self.printed.mean
+
+    @property
+    def in_stds(self) -> float:
+        """The difference in the paper's standard deviations; NaN where it prints none."""
+        return self.difference / self.printed.std if self.printed.std else math.nan
+
+
+class Reason(NamedTuple):
+    """Why cells differ; `*` stands for anything."""
+
+    paper: str
+    table: str
+    dataset: str
+    algorithm: str
+    reason: str
+
+    def fits(self, cell: PaperCell) -> bool:
+        """Whether it speaks of this cell."""
+        said = (self.paper, self.table, self.dataset, self.algorithm)
+        here = (cell.paper, str(cell.table), cell.dataset, cell.algorithm)
+        return all(fnmatchcase(text, form) for text, form in zip(here, said, strict=True))
+
+
+def read_reasons() -> list[Reason]:
+    """Every known reason, the first that fits a cell is its own.
+
+    Examples
+    --------
+    >>> all(reason.reason for reason in read_reasons())
+    True
+    """
+    return [Reason(**row) for row in _rows("reasons.csv")]
+
+
+def read_references() -> dict[tuple[str, int, str, str, str], float]:
+    """What an independent program found, by paper, table, data set, algorithm and setting."""
+    return {
+        (row["paper"], int(row["table"]), row["dataset"], row["algorithm"], row["setting"]): float(
+            row["value"]
+        )
+        for row in _rows("references.csv")
+    }
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    text = (resources.files("headwater.experiments.papers") / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def compare(study: Study, store: Store) -> list[Compared]:
+    """Every cell that the paper prints in the study's tables, in its order."""
+    paper = study.paper
+    if paper is None:
+        return []
+    reasons, references = read_reasons(), read_references()
+    found = []
+    for table in paper.tables:
+        for printed in read_table(paper.name, table):
+            if printed.metric != paper.metric:
+                continue
+            data = data_name(paper.name, printed.dataset)
+            cell = our_cell(study, paper, printed, data)
+            ours = None if cell is None else store.summary(cell, study.score)
+            rate = None if cell is None else store.summary(cell, "label_rate")
+            verdict = judge(paper, printed, ours, is_known=data is not None)
+            reason = next((one.reason for one in reasons if one.fits(printed)), "")
+            key = (paper.name, table, printed.dataset, printed.algorithm, printed.setting)
+            found.append(
+                Compared(
+                    printed,
+                    data or "",
+                    cell,
+                    ours,
+                    rate.mean if rate else None,
+                    references.get(key),
+                    verdict,
+                    reason if verdict in ("differs", "no data") else "",
+                )
+            )
+    return found
+
+
+def our_cell(study: Study, paper: Paper, printed: PaperCell, data: str | None) -> Cell | None:
+    """The cell of the study that stands for a printed one."""
+    for cell in study.cells():
+        plan = study.learner_plan(cell.learner)
+        if cell.data == data and plan.printed == printed.algorithm:
+            setting = setting_of(paper, plan, cell)
+            if setting is None or setting == printed.setting:
+                return cell
+    return None
+
+
+def setting_of(paper: Paper, plan: LearnerPlan, cell: Cell) -> str | None:
+    """How the paper would print a cell's setting; None: it does not matter."""
+    form = plan.setting or paper.setting
+    return None if form is None else form.format(rate=cell.rate, stream=cell.stream)
+
+
+def judge(paper: Paper, printed: PaperCell, ours: Summary | None, is_known: bool) -> Verdict:
+    """Whether ours and the paper's are the same number."""
+    if ours is None:
+        return "not run" if is_known else "no data"
+    theirs = printed.std or 0.0
+    spread = 0.0 if math.isnan(ours.std) else ours.std
+    error = math.sqrt((spread**2 + theirs**2) / len(ours.values))
+    room = max(paper.tolerance, theirs, TOLERATED_ERRORS * error)
+    return "agrees" if abs(ours.mean - printed.mean) <= room else "differs"
+
+
+def count(found: list[Compared]) -> dict[str, int]:
+    """How many cells there are of each verdict; those that differ by whether the reason is known.
+
+    Examples
+    --------
+    >>> count([])
+    {'agrees': 0, 'differs, reason known': 0, 'differs, reason unknown': 0, 'no data': 0}
+    """
+    known = [one for one in found if one.verdict == "differs" and one.reason]
+    differing = [one for one in found if one.verdict == "differs"]
+    return {
+        "agrees": sum(one.verdict == "agrees" for one in found),
+        "differs, reason known": len(known),
+        "differs, reason unknown": len(differing) - len(known),
+        "no data": sum(one.verdict in ("no data", "not run") for one in found),
+    }

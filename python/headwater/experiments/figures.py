@@ -1,0 +1,147 @@
+"""A study's figure: a panel a data set, a line a learner. It needs matplotlib."""
+
+import io
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.experiments.plan import Cell, Study
+from headwater.experiments.results import Store
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = (
+    *("#0072b2", "#d55e00", "#00664b", "#cc79a7", "#56b4e9", "#767676"),
+    *("#e69f00", "#000000", "#8c564b", "#9467bd"),
+)  # safe for the colour-blind, as far as ten can be
+MARKERS = "os^vDPX*<>"
+COLUMNS = 3
+
+Point = tuple[float, float, float]
+"""Where it stands, a mean, and the standard error of the mean."""
+
+
+def figure(study: Study, store: Store) -> str:
+    """The figure as SVG; empty if the study draws none or has nothing to draw yet."""
+    lines = {data.name: _lines(study, store, data.name) for data in study.data}
+    lines = {name: found for name, found in lines.items() if any(found.values())}
+    if not study.figure or not lines:
+        return ""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    style = {
+        "svg.hashsalt": "headwater",
+        "svg.fonttype": "none",
+        "font.family": "sans-serif",
+        "font.size": 8,
+    }
+    height = -(-len(lines) // COLUMNS)
+    with rc_context(style):
+        drawn = Figure(figsize=(9.5, 2.5 * height + 0.9), layout="constrained")
+        panels = np.atleast_1d(drawn.subplots(height, COLUMNS, squeeze=False)).ravel()
+        for axes, (name, found) in zip(panels, lines.items(), strict=False):
+            _panel(axes, study, name, found)
+        for axes in panels[len(lines) :]:
+            axes.set_axis_off()
+        handles = {}
+        for axes in panels:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        drawn.legend(
+            handles.values(), handles.keys(), loc="outside upper center", ncols=min(6, len(handles))
+        )
+        text = io.StringIO()
+        drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    name = study.title.replace('"', "'")
+    return re.sub(r'width="[^"]*" height="[^"]*"', f'role="img" aria-label="{name}"', svg, count=1)
+
+
+def _lines(study: Study, store: Store, data: str) -> dict[str, list[Point]]:
+    """What is drawn of a data set: the points of each line."""
+    lines: dict[str, list[Point]] = {}
+    several = len({cell.stream for cell in study.cells()}) > 1
+    for cell in study.cells():
+        if cell.data != data:
+            continue
+        plan = study.learner_plan(cell.learner)
+        name = cell.learner if _along(study) is not _parameter else plan.printed
+        if several:
+            name = f"{name}, {cell.stream}"
+        if study.figure == "delays" and (cell.labels.wrong or cell.labels.never):
+            name = f"{name}, bad answers"
+        lines.setdefault(name, []).extend(_along(study)(study, store, cell))
+    return lines
+
+
+def _along(study: Study) -> Callable[[Study, Store, Cell], list[Point]]:
+    kinds: dict[str, Any] = {"rates": _rate, "delays": _delay, "time": _time, "loss": _time}
+    return kinds.get(study.figure, _parameter)  # type: ignore[no-any-return]
+
+
+def _rate(study: Study, store: Store, cell: Cell) -> list[Point]:
+    rate = store.summary(cell, "label_rate")
+    return [] if rate is None else _point(study, store, cell, 100 * rate.mean)
+
+
+def _delay(study: Study, store: Store, cell: Cell) -> list[Point]:
+    return _point(study, store, cell, float(cell.labels.delay))
+
+
+def _parameter(study: Study, store: Store, cell: Cell) -> list[Point]:
+    value = study.learner_plan(cell.learner).parameters.get(study.figure)
+    return [] if value is None else _point(study, store, cell, float(value))
+
+
+def _point(study: Study, store: Store, cell: Cell, place: float) -> list[Point]:
+    found = store.summary(cell, study.score)
+    if found is None:
+        return []
+    error = 0.0 if found.std != found.std else found.std / len(found.values) ** 0.5
+    return [(place, found.mean, error)]
+
+
+def _time(study: Study, store: Store, cell: Cell) -> list[Point]:
+    curve = store.curve(cell)
+    return [((place + 1) / len(curve), value, 0.0) for place, value in enumerate(curve)]
+
+
+def _panel(axes: "Axes", study: Study, name: str, lines: dict[str, list[Point]]) -> None:
+    for place, (label, points) in enumerate(lines.items()):
+        if not points:
+            continue
+        x, y, error = np.array(sorted(points)).T
+        colour = COLOURS[place % len(COLOURS)]
+        marker = "" if study.figure in ("time", "loss") else MARKERS[place % len(MARKERS)]
+        axes.plot(x, y, color=colour, marker=marker, markersize=3, linewidth=1.1, label=label)
+        if error.any():
+            axes.fill_between(x, y - error, y + error, color=colour, alpha=0.15, linewidth=0)
+    axes.set_title(name, fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel(_x_label(study))
+    axes.set_ylabel(_y_label(study))
+    if study.figure == "delays":
+        axes.set_xscale("symlog", linthresh=10)
+    elif study.figure == "C":
+        axes.set_xscale("log")
+
+
+def _x_label(study: Study) -> str:
+    words = {
+        "rates": "labels asked for, %",
+        "delays": "delay, events",
+        "time": "share of the stream",
+        "loss": "share of the second phase",
+    }
+    return words.get(study.figure, study.figure)
+
+
+def _y_label(study: Study) -> str:
+    words = {"time": "error rate so far", "loss": "mean loss so far"}
+    return words.get(study.figure, study.score.replace("_", " "))

@@ -1,0 +1,187 @@
+"""A study from its file to its report, in a folder that a second call goes on with.
+
+The folder holds `choices.jsonl` and `runs.jsonl` (every number, in the order of the plan),
+`table*.csv`, `report.md` and `index.html`, `plan.json` (what was run: the plan, seeds, versions and
+checksums) and, apart because they are never the same, `times.jsonl` and `machine.json`.
+"""
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from html import escape
+from importlib import resources
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from headwater import __version__, datasets
+from headwater.errors import ParameterError
+from headwater.experiments.comparison import compare, count, our_cell
+from headwater.experiments.papers import read_table
+from headwater.experiments.plan import Study, read_study
+from headwater.experiments.report import (
+    as_csv,
+    as_html,
+    as_markdown,
+    markdown,
+    page,
+    section,
+    tables,
+)
+from headwater.experiments.results import Store
+from headwater.experiments.runner import Progress, available, execute
+from headwater.experiments.tables import Table
+
+LIBRARIES = ("numpy", "scipy", "joblib", "matplotlib")
+
+
+def packaged() -> dict[str, Path]:
+    """The studies that come with the package, by name.
+
+    Examples
+    --------
+    >>> "flls-tables-3-4" in packaged()
+    True
+    """
+    folder = Path(str(resources.files("headwater.experiments") / "studies"))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def studies_of(paper: str, table: int | None = None) -> list[Study]:
+    """The studies that stand beside a paper's tables and figures; of one table alone, if asked.
+
+    Examples
+    --------
+    >>> [study.name for study in studies_of("flls", table=3)]
+    ['flls-tables-3-4']
+    """
+    found = [
+        read_study(path) for name, path in packaged().items() if name.startswith(f"{paper}-")
+    ]
+    if table is None:
+        return found
+    narrowed = [of_table(study, table) for study in found if study.paper is not None]
+    return [study for study in narrowed if study is not None]
+
+
+def of_table(study: Study, table: int) -> Study | None:
+    """The study with what one printed table needs; None if it has nothing to do with it."""
+    paper = study.paper
+    if paper is None or table not in paper.tables:
+        return None
+    paper = replace(paper, tables=(table,))
+    study = replace(study, paper=paper)
+    wanted = set()
+    for printed in read_table(paper.name, table):
+        for data in study.data:
+            cell = our_cell(study, paper, printed, data.name)
+            if cell is not None:
+                wanted.add(cell.rate)
+    return replace(study, label_rates=tuple(rate for rate in study.label_rates if rate in wanted))
+
+
+def with_data(study: Study, names: Iterable[str]) -> Study:
+    """The study with these data sets alone."""
+    wanted = set(names)
+    return replace(study, data=tuple(plan for plan in study.data if plan.name in wanted))
+
+
+def carry_out(
+    study: Study,
+    out: Path,
+    folder: Path | None = None,
+    jobs: int = 1,
+    backend: str = "loky",
+    progress: Progress = lambda share, what: None,
+) -> Store:
+    """Run what has not been run yet, and write the report."""
+    here = available(study, folder)
+    contents = {
+        plan.name: datasets.entry(plan.source).sha256 or ""
+        for plan in here.data
+        if ":" not in plan.source
+    }
+    store = Store(out, here, contents)
+    execute(here, store, folder, jobs, backend, progress)
+    store.finish()
+    write_report(study, store, contents)
+    return store
+
+
+def write_report(study: Study, store: Store, contents: dict[str, str]) -> None:
+    """Everything that people and programs read of a study."""
+    out = store.folder
+    for place, (_, table) in enumerate(tables(study, store), start=1):
+        name = "table.csv" if place == 1 else f"table{place}.csv"
+        write(out / name, as_csv(table))
+    write(out / "report.md", f"## {study.title}\n\n{markdown(study, store)}")
+    body = section_here(study, store)
+    write(out / "index.html", page(study.title, body, f"headwater study {study.name}"))
+    plan = {
+        "study": asdict(study),
+        "seeds": list(range(study.repeats)),
+        "headwater": __version__,
+        "data": contents,
+    }
+    write(out / "plan.json", json.dumps(plan, indent=1, default=str) + "\n")
+    write(out / "machine.json", json.dumps(machine(), indent=1) + "\n")
+
+
+def section_here(study: Study, store: Store) -> str:
+    """The report for a page; where there is no matplotlib, without the figure."""
+    try:
+        return section(study, store)
+    except ModuleNotFoundError as missing:
+        if missing.name != "matplotlib":
+            raise
+        return section(replace(study, figure=""), store)
+
+
+def machine() -> dict[str, Any]:
+    """What the study ran on."""
+    return {
+        "system": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "python": sys.version.split()[0],
+        "libraries": {name: _version(name) for name in LIBRARIES},
+    }
+
+
+def _version(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text, or say why it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ParameterError(f"{path}: cannot be written: {error.strerror}.") from error
+
+
+def summarise(done: list[tuple[Study, Store]], out: Path) -> None:
+    """One report of several studies: what agrees and what does not, then each in turn."""
+    compared = [one for study, store in done for one in compare(study, store)]
+    head = ("paper", "table", "agrees", "differs, reason known", "differs, reason unknown", "no data")
+    rows = []
+    for paper, table in dict.fromkeys((one.printed.paper, one.printed.table) for one in compared):
+        cells = [one for one in compared if (one.printed.paper, one.printed.table) == (paper, table)]
+        rows.append((paper, str(table), *map(str, count(cells).values())))
+    rows.append(("all", "", *map(str, count(compared).values())))
+    overview = Table(head, tuple(rows))
+    body = [as_html(overview)]
+    text = ["# Reproduction", as_markdown(overview)]
+    for study, store in done:
+        body += [f"<h2>{escape(study.title)}</h2>", section_here(study, store)]
+        text.append(f"## {study.title}\n\n{markdown(study, store)}")
+    write(out / "summary.csv", as_csv(overview))
+    write(out / "index.html", page("The papers' tables, run again", "\n".join(body), "headwater reproduce"))
+    write(out / "report.md", "\n\n".join(text))
