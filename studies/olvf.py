@@ -111,23 +111,14 @@ def load(path: Path) -> Data:
     return Data(z_scores(raw.values), np.where(raw.labels == raw.labels.max(), 1, -1))
 
 
-def stream_of(kind: str, data: Data, seed: int) -> tuple[Rows | NDArray[Any], NDArray[Any]]:
+def stream_of(kind: str, data: Data, seed: int) -> tuple[Rows, NDArray[Any]]:
     """One repeat's events and labels."""
     if kind in REMOVED:
         stream = hw.streams.Varying(data.values, data.labels, removed=REMOVED[kind], seed=seed)
         return stream.batch()
     if kind == "trapezoid":
-        return hw.streams.Trapezoid(data.values, data.labels, chunks=10, seed=seed).batch()
-    order = np.random.default_rng(seed).permutation(len(data.labels))
-    return own_trapezoid(data.values[order]), data.labels[order]
-
-
-def own_trapezoid(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """OLVF's own schedule: chunk c = 1, ..., 10 shows min(d, 1 + c·⌊(d + 1)/10⌋) columns."""
-    rounds, width = values.shape
-    chunk = 1 + 10 * np.arange(rounds) // rounds
-    hidden = np.arange(width) >= (1 + chunk * ((width + 1) // 10))[:, None]
-    return np.where(hidden, np.nan, values)
+        return hw.streams.Trapezoid(data.values, data.labels, seed=seed).batch()
+    return hw.streams.Trapezoid(data.values, data.labels, widening="olvf", seed=seed).batch()
 
 
 def learner(choice: Choice) -> hw.Learner:

@@ -18,6 +18,7 @@ import scipy.sparse as sp  # type: ignore[import-untyped]
 
 import headwater as hw
 from contract import put_together, take_apart
+from headwater import streams
 from headwater.errors import (
     AnswerError,
     EventError,
@@ -427,6 +428,11 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "seed": (lambda v: hw.PAA(seed=v), [-1, 2**64, 1.0, True, None]),
     "chunks": (lambda v: Trapezoid(TWICE, [0, 1], chunks=v), [0, 1.5, True]),
     "start": (lambda v: Trapezoid(TWICE, [0, 1], start=v), [0, 1.1, nan]),
+    "widening": (lambda v: Trapezoid(TWICE, [0, 1], widening=v), ["odd", None, []]),
+    "fractions": (
+        lambda v: Trapezoid(TWICE, [0, 1], fractions=v),
+        [(), (0, 1), (0.5, 1.1), (0.5, 0.4), (0.5, nan), 0.5, "01", [True]],
+    ),
     "permute_columns": (lambda v: Trapezoid(TWICE, [0, 1], permute_columns=v), [1, None]),
     "shuffle": (lambda v: Trapezoid(TWICE, [0, 1], shuffle=v), [1, None]),
     "never": (lambda v: hw.labels.Oracle([0, 1], never=v), [-0.1, 1.1, nan, "often"]),
@@ -434,7 +440,18 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "twice": (lambda v: hw.labels.Oracle([0, 1], twice=v), [-0.1, 1.1, nan, None]),
     "price": (lambda v: hw.labels.Oracle([0, 1], price=v), [-1, inf, nan, "much"]),
     "removed": (lambda v: Varying(TWICE, [0, 1], removed=v), [-0.1, 1.1, nan, True]),
-    "ratio": (lambda v: hw.streams.Evolvable(TWICE, [0, 1], ratio=v), [0, -1, inf, nan, None]),
+    "ratio": (lambda v: streams.Evolvable(TWICE, [0, 1], ratio=v), [0, -1, inf, nan, None]),
+    "copied": (lambda v: streams.Redundant(TWICE, [0, 1], copied=v), [-0.1, 1.1, nan, True]),
+    "places": (
+        lambda v: streams.Replacement(TWICE, [0, 1], places=v),
+        [(0, 0.5), (0.5, 1), (0.5, 0.5), (0.6, 0.5), (nan,), 0.5, "1", None],
+    ),
+    "lasting": (lambda v: streams.Replacement(TWICE, [0, 1], lasting=v), [-0.1, 1.1, nan, None]),
+    "present": (lambda v: streams.Vanishing(TWICE, [0, 1], present=v), [0, 0.5, inf, nan, None]),
+    "absent": (lambda v: streams.Vanishing(TWICE, [0, 1], absent=v), [-1, 0.5, inf, nan, None]),
+    "survivors": (lambda v: streams.Dying(TWICE, [0, 1], survivors=v), [-0.1, 1.1, nan, None]),
+    "low": (lambda v: streams.Capricious(TWICE, [0, 1], low=v), [-0.1, 1.1, nan, None]),
+    "high": (lambda v: streams.Capricious(TWICE, [0, 1], high=v), [-0.1, 1.1, nan, "1"]),
     "events": (lambda v: SensorNetwork(v), [0, 1.5, None]),
     "n": (lambda v: SensorNetwork(10).held_out(v), [0, -1, 1.5]),
     "incident_share": (lambda v: SensorNetwork(10, incident_share=v), [0, 1, nan]),

@@ -76,6 +76,14 @@ def _schedule(value: Any) -> Any:
     return None if None in rounds else rounds
 
 
+def _numbers(value: Any) -> Any:
+    """A tuple of numbers."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        return None
+    numbers = tuple(map(_number, value))
+    return None if None in numbers else numbers
+
+
 ABOVE_ZERO = Limit(_number, _positive, "a number above 0")
 FINITE = Limit(_number, lambda v: 0 < v < math.inf, "a finite number above 0")
 SHARE = Limit(_number, lambda v: 0 < v <= 1, "in (0, 1]")
@@ -152,20 +160,42 @@ LIMITS: dict[str, Limit] = {
     # streams
     "chunks": COUNT,
     "start": Limit(_number, lambda v: 0 < v <= 1, "in (0, 1], or None", optional=True),
+    "widening": _one_of("even", "olvf"),
+    "fractions": Limit(
+        _numbers,
+        lambda v: len(v) > 0 and v[0] > 0 and v[-1] <= 1 and list(v) == sorted(v),
+        "some numbers in (0, 1], none below the one before, or None",
+        optional=True,
+    ),
     "permute_columns": TRUTH,
     "shuffle": TRUTH,
     "removed": RATE,
     "ratio": FINITE,
+    "copied": RATE,
+    "places": Limit(
+        _numbers,
+        lambda v: not v or (v[0] > 0 and v[-1] < 1 and list(v) == sorted(set(v))),
+        "numbers in (0, 1), each above the one before",
+    ),
+    "lasting": RATE,
+    "present": Limit(_number, lambda v: 1 <= v < math.inf, "a finite number, 1 or above"),
+    "absent": Limit(
+        _number, lambda v: v == 0 or 1 <= v < math.inf, "0, or a finite number, 1 or above"
+    ),
+    "survivors": RATE,
+    "low": RATE,
+    "high": RATE,
     "events": COUNT,
     "n": COUNT,
     "incident_share": INSIDE,
     "missing_share": Limit(_number, lambda v: 0 <= v <= 0.5, "in [0, 0.5]"),
 }
 
-# Where a learner means something else by a name.
+# Where a learner or a stream means something else by a name.
 OWN_LIMITS: dict[tuple[str, str], Limit] = {
     ("OLVF", "C"): ABOVE_ZERO,
     ("OLVF", "confidence"): _one_of("multiply", "divide"),
+    ("Replacement", "overlap"): Limit(_whole, lambda v: v >= 0, "a whole number, 0 or above"),
 }
 
 

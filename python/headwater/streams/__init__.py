@@ -1,9 +1,26 @@
 """Streams of labelled events whose features come and go: re-iterable, the same every time."""
 
 from headwater.streams.base import Stream
+from headwater.streams.capricious import Capricious
+from headwater.streams.dying import Dying
 from headwater.streams.evolvable import Evolvable
 from headwater.streams.network import Sensor, SensorNetwork
+from headwater.streams.redundant import Redundant
+from headwater.streams.replacement import Replacement
 from headwater.streams.trapezoid import Trapezoid
+from headwater.streams.vanishing import Vanishing
 from headwater.streams.varying import Varying
 
-__all__ = ["Evolvable", "Sensor", "SensorNetwork", "Stream", "Trapezoid", "Varying"]
+__all__ = [
+    "Capricious",
+    "Dying",
+    "Evolvable",
+    "Redundant",
+    "Replacement",
+    "Sensor",
+    "SensorNetwork",
+    "Stream",
+    "Trapezoid",
+    "Vanishing",
+    "Varying",
+]

@@ -24,7 +24,10 @@ class Table(Protocol):
         """How many columns there are."""
 
     def cut(self, rows: NDArray[np.intp], columns: NDArray[np.intp], names: Sequence[Name]) -> Rows:
-        """These rows of these columns, in this order; `names` may go on beyond `columns`."""
+        """These rows of these columns, in this order; a column may come more than once.
+
+        `names` may go on beyond `columns`.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,22 +62,31 @@ class SparseTable:
         return len(self.indptr) - 1
 
     def cut(self, rows: NDArray[np.intp], columns: NDArray[np.intp], names: Sequence[Name]) -> Rows:
-        place = np.full(self.width, -1, dtype=np.int32)  # of a column in the cut; -1: cut away
-        place[columns] = np.arange(len(columns))
         lengths = np.diff(self.indptr)[rows]
-        before = np.cumsum(lengths) - lengths  # values in the rows above
-        at = np.arange(lengths.sum()) + np.repeat(self.indptr[:-1][rows] - before, lengths)
-        row = np.repeat(np.arange(len(rows)), lengths)
-        column, value = place[self.indices[at]], self.data[at]
-        kept = np.flatnonzero((column >= 0) & ~np.isnan(value))
-        kept = kept[np.lexsort((column[kept], row[kept]))]
-        ends = np.cumsum(np.bincount(row[kept], minlength=len(rows)), dtype=np.int64)
+        row, at = _ranges(self.indptr[:-1][rows], lengths)
+        there = ~np.isnan(self.data[at])
+        row, at = row[there], at[there]
+        # The places of a column in the cut, none or several, lie side by side in `places`.
+        places = np.argsort(columns, kind="stable").astype(np.int32)
+        times = np.bincount(columns, minlength=self.width)
+        own = self.indices[at]
+        value, place = _ranges((np.cumsum(times) - times)[own], times[own])
+        row, at, column = row[value], at[value], places[place]
+        order = np.lexsort((column, row))
+        ends = np.cumsum(np.bincount(row, minlength=len(rows)), dtype=np.int64)
         return Rows(
             indptr=np.concatenate([np.zeros(1, np.int64), ends]),
-            indices=column[kept],
-            data=value[kept],
+            indices=column[order],
+            data=self.data[at[order]],
             names=names,
         )
+
+
+def _ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """start, start + 1, ... of each range, one after the other: whose it is, and the number."""
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    before = np.cumsum(lengths) - lengths
+    return owner, np.arange(len(owner)) + (starts - before)[owner]
 
 
 def table_of(owner: str, X: Any) -> Table:

@@ -3,19 +3,27 @@
 T rounds are cut into m chunks. Round t = 1..T lies in chunk c = 1 + ⌊m(t−1)/T⌋ and shows the first
 max(1, ⌊c·d/m⌋) of d columns; with a start share f, min(d, max(1, ⌊(f + (c−1)/m)·d⌋)).
 Zhang et al., *Online Learning from Trapezoidal Data Streams*, TKDE 28 (2016).
+
+Two schedules of published code differ. OLVF's shows min(d, 1 + c·⌊(d+1)/m⌋) columns. OLSF's shows
+max(1, ⌊f_j·d⌋) for shares f_1, ..., f_m, with j = min(m, max(⌊(t−1)/step⌋, 1)) and
+step = max(1, ⌊T/m⌋): two steps of f_1, and of f_m only the rounds that are left, if any.
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.errors import ParameterError
 from headwater.limits import check
 from headwater.streams.base import Stream
 from headwater.streams.table import labels_of, names_of, table_of
 from headwater.types import Name, Rows
+
+CHUNKS = 10
 
 
 class Trapezoid(Stream):
@@ -32,6 +40,12 @@ class Trapezoid(Stream):
         In how many steps the events widen. Paper: 10.
     start
         Share of the columns that the first chunk shows; None: `1/chunks`.
+    widening
+        `"even"`, or `"olvf"`: as in the OLVF paper's experiments, a column more.
+    fractions
+        The share of the columns that each chunk shows, none below the one before, as the code of
+        OLSF's authors has it: the first chunk is twice as long as the others and the last is what
+        remains, a few events or none. None: as `chunks`, `start` and `widening` say.
     permute_columns
         Show the columns in a random order instead of their own. Names stay with their columns.
     shuffle
@@ -51,45 +65,71 @@ class Trapezoid(Stream):
     {0: 5.0, 1: 6.0, 2: 7.0, 3: 8.0} False
     """
 
-    shown: tuple[int, ...]
-    """How many columns each chunk shows."""
-
     def __init__(
         self,
         X: Any,
         y: Any,
         *,
-        chunks: int = 10,
+        chunks: int = CHUNKS,
         start: float | None = None,
+        widening: Literal["even", "olvf"] = "even",
+        fractions: Sequence[float] | None = None,
         permute_columns: bool = False,
         shuffle: bool = True,
         names: Sequence[Name] | None = None,
         seed: int = 0,
     ) -> None:
-        check("Trapezoid", chunks=chunks, start=start, seed=seed)
-        check("Trapezoid", permute_columns=permute_columns, shuffle=shuffle)
-        self._table = table_of("Trapezoid", X)
+        owner = type(self).__name__
+        check(owner, chunks=chunks, start=start, widening=widening, fractions=fractions, seed=seed)
+        check(owner, permute_columns=permute_columns, shuffle=shuffle)
+        if fractions is not None and (chunks, start, widening) != (CHUNKS, None, "even"):
+            raise ParameterError(
+                f"{owner}: fractions make chunks of their own; leave chunks, start, widening out."
+            )
+        if start is not None and widening == "olvf":
+            raise ParameterError(
+                f'{owner}: widening="olvf" has a start of its own; leave start out.'
+            )
+        self._chunks, self._start, self._widening = chunks, start, widening
+        self._fractions = None if fractions is None else tuple(fractions)
+        self._table = table_of(owner, X)
         height, width = self._table.height, self._table.width
-        self._labels = labels_of("Trapezoid", y, height)
-        own_names = names_of("Trapezoid", X, names, width)
+        self._labels = labels_of(owner, y, height)
+        own_names = names_of(owner, X, names, width)
         # Both orders are drawn, wanted or not, so that neither switch changes the other's draw.
         generator = np.random.default_rng(seed)
         row_order, column_order = generator.permutation(height), generator.permutation(width)
         self._rows = row_order if shuffle else np.arange(height)
         self._columns = column_order if permute_columns else np.arange(width)
         self.names = tuple(own_names[column] for column in self._columns.tolist())
-        self.shown = tuple(columns_shown(c, width, chunks, start) for c in range(1, chunks + 1))
 
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """How many columns each chunk shows."""
+        d, m = len(self._columns), self._chunks
+        if self._fractions is not None:
+            return tuple(min(d, max(1, math.floor(f * d + 1e-9))) for f in self._fractions)
+        if self._widening == "olvf":
+            return tuple(min(d, 1 + c * ((d + 1) // m)) for c in range(1, m + 1))
+        return tuple(columns_shown(c, d, m, self._start) for c in range(1, m + 1))
+
     def slices(self) -> Iterator[tuple[Rows, NDArray[Any]]]:
         """The stream chunk by chunk."""
-        rounds, chunks = len(self), len(self.shown)
-        for chunk, shown in enumerate(self.shown):  # chunk = c − 1
-            begin, end = (-(-c * rounds // chunks) for c in (chunk, chunk + 1))
+        for shown, (begin, end) in zip(self.shown, pairwise(self._cuts()), strict=True):
             rows, columns = self._rows[begin:end], self._columns[:shown]
             yield self._table.cut(rows, columns, self.names), self._labels[rows]
+
+    def _cuts(self) -> list[int]:
+        """The rounds, from 0, before which the chunks begin, and the end of the last."""
+        rounds = len(self)
+        if self._fractions is None:
+            return [-(-c * rounds // self._chunks) for c in range(self._chunks + 1)]
+        m = len(self._fractions)
+        step = max(1, rounds // m)
+        return [0, *(min(rounds, j * step) for j in range(2, m + 1)), rounds]
 
 
 def columns_shown(chunk: int, columns: int, chunks: int, start: float | None = None) -> int:

@@ -6,21 +6,18 @@ Beyazit, Alagurajah and Wu, *Online learning from data streams with varying feat
 AAAI 2019.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headwater.limits import check
-from headwater.streams.base import Stream
-from headwater.streams.table import labels_of, names_of, table_of
-from headwater.types import Name, Rows
-
-SLICE = 1024  # rows at a time
+from headwater.streams.hiding import Hiding
+from headwater.types import Name
 
 
-class Varying(Stream):
+class Varying(Hiding):
     """A table shown as a stream in whose events features are missing at random.
 
     Parameters
@@ -60,32 +57,11 @@ class Varying(Stream):
         names: Sequence[Name] | None = None,
         seed: int = 0,
     ) -> None:
-        check("Varying", removed=removed, shuffle=shuffle, seed=seed)
-        self._table = table_of("Varying", X)
-        height = self._table.height
-        self._labels = labels_of("Varying", y, height)
-        self.names = tuple(names_of("Varying", X, names, self._table.width))
+        check("Varying", removed=removed)
+        super().__init__(X, y, shuffle=shuffle, names=names, seed=seed)
         self._removed = removed
-        # The order is drawn, wanted or not, so that the switch does not change the removals.
-        orders, self._coins = np.random.SeedSequence(seed).spawn(2)
-        order = np.random.default_rng(orders).permutation(height)
-        self._rows = order if shuffle else np.arange(height)
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def slices(self) -> Iterator[tuple[Rows, NDArray[Any]]]:
-        """The stream, some rows at a time; a uniform number a value, in the order of the stream."""
-        generator = np.random.default_rng(self._coins)
-        columns = np.arange(self._table.width)
-        for begin in range(0, max(len(self), 1), SLICE):
-            rows = self._rows[begin : begin + SLICE]
-            whole = self._table.cut(rows, columns, self.names)
-            stays = generator.random(len(whole.data)) >= self._removed
-            yield _kept(whole, stays), self._labels[rows]
-
-
-def _kept(rows: Rows, stays: NDArray[np.bool_]) -> Rows:
-    """The stored values that stay."""
-    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays, dtype=np.int64)])
-    return Rows(before[rows.indptr], rows.indices[stays], rows.data[stays], rows.names)
+    def _stays(
+        self, rounds: NDArray[np.intp], columns: NDArray[np.int32], coins: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        return coins.random(len(columns)) >= self._removed

@@ -1,0 +1,80 @@
+"""The dying stream: columns are lost for good, each at its own time, until some are left.
+
+Of d columns round(survivors·d), chosen at random, live to the end. Each of the others dies before
+a round drawn uniformly from the second to the last: the first event is whole, the last one
+carries the survivors alone.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.limits import check
+from headwater.streams.hiding import Hiding
+from headwater.types import Name
+
+
+class Dying(Hiding):
+    """A table shown as a stream whose features die one after the other; none returns.
+
+    Parameters
+    ----------
+    X
+        The whole table, as `Trapezoid` takes it.
+    y
+        A label a row.
+    survivors
+        Share of the columns that live to the end.
+    shuffle
+        Take the rows in a random order instead of their own.
+    names
+        A name a column; None: the names that `X` brings, or the numbers 0, 1, ...
+    seed
+        Same seed and same table: same stream. With fewer survivors the same columns die at the
+        same times, and others too.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> table, labels = [[1, 2, 3, 4]] * 5, [True, False, True, False, True]
+    >>> stream = hw.streams.Dying(table, labels, seed=4)
+    >>> stream.deaths
+    {0: 3, 3: 1}
+    >>> [list(event) for event, _ in stream]
+    [[0, 1, 2, 3], [0, 1, 2], [0, 1, 2], [1, 2], [1, 2]]
+    """
+
+    deaths: dict[Name, int]
+    """The first event, counted from 0, without the column; survivors are not listed."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        survivors: float = 0.5,
+        shuffle: bool = True,
+        names: Sequence[Name] | None = None,
+        seed: int = 0,
+    ) -> None:
+        check("Dying", survivors=survivors)
+        super().__init__(X, y, shuffle=shuffle, names=names, seed=seed)
+        width = len(self.names)
+        order = self._fate.permutation(width)
+        times = self._fate.integers(1, max(len(self), 2), width)  # a single event is whole
+        dying = np.sort(order[: width - round(survivors * width)])
+        self._end = np.full(width, len(self))
+        self._end[dying] = times[dying]
+        self.deaths = {
+            self.names[column]: int(times[column])
+            for column in dying.tolist()
+            if times[column] < len(self)
+        }
+
+    def _stays(
+        self, rounds: NDArray[np.intp], columns: NDArray[np.int32], coins: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        alive: NDArray[np.bool_] = rounds < self._end[columns]
+        return alive

@@ -1,0 +1,107 @@
+"""The redundant stream: a trapezoid at whose end columns come that copy earlier ones.
+
+Copies of round(copied·d) of the d columns, chosen at random, are appended to the table; the widened
+table is then shown as a trapezoid, so that a copy never comes before what it copies.
+Section 5.5 of the FLLS paper.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from headwater.errors import ParameterError
+from headwater.limits import check
+from headwater.streams.trapezoid import CHUNKS, Trapezoid
+from headwater.types import Name
+
+
+class Redundant(Trapezoid):
+    """A table shown as a trapezoid whose last columns tell nothing new.
+
+    Parameters
+    ----------
+    X
+        The whole table, as `Trapezoid` takes it.
+    y
+        A label a row.
+    copied
+        Share of the columns that are copied.
+    chunks
+        In how many steps the events widen, copies included; 1: all columns all the time.
+    start
+        As for `Trapezoid`, as are `widening`, `fractions`, `shuffle` and `names`.
+    widening
+        `"even"` or `"olvf"`.
+    fractions
+        The share of the columns that each chunk shows, or None.
+    permute_columns
+        Show the table's columns in a random order instead of their own; copies come after them.
+    shuffle
+        Take the rows in a random order instead of their own.
+    names
+        A name a column of the table; None: the names that `X` brings, or the numbers 0, 1, ...
+        The copies are called `copy of ...`.
+    seed
+        Same seed and same table: same stream. What a smaller share copies, a larger one copies
+        too; the rows' order is `Trapezoid`'s.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> table, labels = [[1, 2, 3, 4], [5, 6, 7, 8]], [True, False]
+    >>> stream = hw.streams.Redundant(table, labels, chunks=2, shuffle=False)
+    >>> stream.copies
+    {'copy of 1': 1, 'copy of 0': 0}
+    >>> for event, label in stream:
+    ...     print(event, label)
+    {0: 1.0, 1: 2.0, 2: 3.0} True
+    {0: 5.0, 1: 6.0, 2: 7.0, 3: 8.0, 'copy of 1': 6.0, 'copy of 0': 5.0} False
+    """
+
+    copies: dict[Name, Name]
+    """Which column each copy copies, in the order in which they come."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        copied: float = 0.5,
+        chunks: int = CHUNKS,
+        start: float | None = None,
+        widening: Literal["even", "olvf"] = "even",
+        fractions: Sequence[float] | None = None,
+        permute_columns: bool = False,
+        shuffle: bool = True,
+        names: Sequence[Name] | None = None,
+        seed: int = 0,
+    ) -> None:
+        check("Redundant", copied=copied)
+        super().__init__(
+            X,
+            y,
+            chunks=chunks,
+            start=start,
+            widening=widening,
+            fractions=fractions,
+            permute_columns=permute_columns,
+            shuffle=shuffle,
+            names=names,
+            seed=seed,
+        )
+        width = len(self._columns)
+        name_of = dict(zip(self._columns.tolist(), self.names, strict=True))
+        generator = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+        chosen = generator.permutation(width)[: round(copied * width)]
+        originals = [name_of[column] for column in chosen.tolist()]
+        self.names = (*self.names, *(f"copy of {name}" for name in originals))
+        name, times = Counter(self.names).most_common(1)[0] if width else ("", 1)
+        if times > 1:
+            raise ParameterError(
+                f"Redundant: two columns would be called {name!r}, one of them a copy; rename the"
+                " table's."
+            )
+        self.copies = dict(zip(self.names[width:], originals, strict=True))
+        self._columns = np.concatenate([self._columns, chosen])

@@ -1,0 +1,103 @@
+"""The stream of sudden replacements: some columns stop, others take over.
+
+T rounds are cut at places s_1 < s_2 < ..., after T_k = ⌊s_k·T⌋ rounds. The columns that do not last
+are cut evenly, in their order, into a space more than there are places; the k-th is shown up to
+round T_k and the next one from B rounds before that, so that B rounds show both.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.errors import ParameterError
+from headwater.limits import check
+from headwater.streams.hiding import Hiding
+from headwater.types import Name
+
+
+class Replacement(Hiding):
+    """A table shown as a stream whose columns are suddenly replaced by others of its columns.
+
+    Parameters
+    ----------
+    X
+        The whole table, as `Trapezoid` takes it.
+    y
+        A label a row.
+    places
+        Where columns are replaced, as shares of the stream, rising; none: they never are.
+    overlap
+        How many rounds before each place show both spaces.
+    lasting
+        Share of the columns that are always there; they are the first ones.
+    permute_columns
+        Give the columns to the spaces in a random order instead of their own.
+    shuffle
+        Take the rows in a random order instead of their own.
+    names
+        A name a column; None: the names that `X` brings, or the numbers 0, 1, ...
+    seed
+        Same seed and same table: same stream.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> table, labels = [[1, 2, 3, 4]] * 6, [True, False] * 3
+    >>> stream = hw.streams.Replacement(table, labels, overlap=1)
+    >>> stream.spaces, stream.spans
+    (((0, 1), (2, 3)), ((0, 3), (2, 6)))
+    >>> [list(event) for event, _ in stream]
+    [[0, 1], [0, 1], [0, 1, 2, 3], [2, 3], [2, 3], [2, 3]]
+    """
+
+    spaces: tuple[tuple[Name, ...], ...]
+    """The columns of each space, without those that last."""
+    spans: tuple[tuple[int, int], ...]
+    """When each space is shown: from one event up to, not including, another, from 0."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        places: Sequence[float] = (0.5,),
+        overlap: int = 10,
+        lasting: float = 0.0,
+        permute_columns: bool = False,
+        shuffle: bool = True,
+        names: Sequence[Name] | None = None,
+        seed: int = 0,
+    ) -> None:
+        check("Replacement", places=places, overlap=overlap, lasting=lasting)
+        check("Replacement", permute_columns=permute_columns)
+        super().__init__(X, y, shuffle=shuffle, names=names, seed=seed)
+        rounds, width = len(self), len(self.names)
+        ends = [*(math.floor(place * rounds + 1e-9) for place in places), rounds]
+        shortest = min((end - begin for begin, end in pairwise([0, *ends[:-1]])), default=rounds)
+        if places and overlap >= shortest:
+            raise ParameterError(
+                "Replacement: overlap must be below the rounds of every space that is replaced,"
+                f" {shortest}, got {overlap}."
+            )
+        begins = [0, *(end - overlap for end in ends[:-1])]
+        self.spans = tuple(zip(begins, ends, strict=True))
+        order = self._fate.permutation(width) if permute_columns else np.arange(width)
+        lasts = round(lasting * width)
+        self._begin, self._end = np.zeros(width, np.int64), np.full(width, rounds)
+        spaces = []
+        for space, (begin, end) in enumerate(self.spans):
+            cuts = ((s * (width - lasts)) // len(ends) for s in (space, space + 1))
+            columns = np.sort(order[lasts:][slice(*cuts)])
+            self._begin[columns], self._end[columns] = begin, end
+            spaces.append(tuple(self.names[column] for column in columns.tolist()))
+        self.spaces = tuple(spaces)
+
+    def _stays(
+        self, rounds: NDArray[np.intp], columns: NDArray[np.int32], coins: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        shown: NDArray[np.bool_] = (self._begin[columns] <= rounds) & (rounds < self._end[columns])
+        return shown

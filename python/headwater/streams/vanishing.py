@@ -1,0 +1,108 @@
+"""The vanishing stream: columns go away and come back.
+
+A column is there for a while, then away for a while, and so on, independently of all others. The
+lengths are geometric, P(length = k) = p(1 − p)^(k−1), with means 1/p of `present` and `absent`
+rounds. It begins as if it had always gone on: in every round a column is there with probability
+present/(present + absent).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.limits import check
+from headwater.streams.hiding import Hiding
+from headwater.types import Name
+
+
+class Vanishing(Hiding):
+    """A table shown as a stream whose features vanish and return.
+
+    The round of every coming and going is kept in memory, a number each.
+
+    Parameters
+    ----------
+    X
+        The whole table, as `Trapezoid` takes it.
+    y
+        A label a row.
+    present
+        For how many rounds a column is there, on average.
+    absent
+        For how many rounds it is then away, on average; 0: it never vanishes.
+    shuffle
+        Take the rows in a random order instead of their own.
+    names
+        A name a column; None: the names that `X` brings, or the numbers 0, 1, ...
+    seed
+        Same seed and same table: same stream.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> table, labels = [[1, 2, 3]] * 6, [True, False] * 3
+    >>> stream = hw.streams.Vanishing(table, labels, present=3, absent=2, seed=1)
+    >>> [list(event) for event, _ in stream]
+    [[0, 1, 2], [0, 1, 2], [0, 1], [0, 1], [2], [0, 2]]
+    >>> stream.spans[2]
+    ((0, 2), (4, 6))
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        present: float = 200,
+        absent: float = 100,
+        shuffle: bool = True,
+        names: Sequence[Name] | None = None,
+        seed: int = 0,
+    ) -> None:
+        check("Vanishing", present=present, absent=absent)
+        super().__init__(X, y, shuffle=shuffle, names=names, seed=seed)
+        rounds, width = len(self), len(self.names)
+        self._there = self._fate.random(width) < present / (present + absent)
+        # Round r of column c has the number c·rounds + r.
+        switches = _switches(self._there, rounds, present, absent, self._fate) if absent else []
+        self._switches = np.sort(np.concatenate([np.empty(0, np.int64), *switches]))
+        self._first = np.searchsorted(self._switches, np.arange(width + 1) * rounds)  # a column's
+
+    @property
+    def spans(self) -> dict[Name, tuple[tuple[int, int], ...]]:
+        """When each column is there: from one event up to, not including, another, from 0."""
+        spans = {}
+        for column, (first, end) in enumerate(pairwise(self._first.tolist())):
+            turns = (self._switches[first:end] - column * len(self)).tolist()
+            turns = [0] * bool(self._there[column]) + turns  # at even places it comes
+            turns += [len(self)] * (len(turns) % 2)
+            spans[self.names[column]] = tuple(zip(turns[::2], turns[1::2], strict=True))
+        return spans
+
+    def _stays(
+        self, rounds: NDArray[np.intp], columns: NDArray[np.int32], coins: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        number = columns.astype(np.int64) * len(self) + rounds
+        turns = np.searchsorted(self._switches, number, side="right") - self._first[columns]
+        there: NDArray[np.bool_] = self._there[columns] ^ (turns % 2 == 1)
+        return there
+
+
+def _switches(
+    there: NDArray[np.bool_],
+    rounds: int,
+    present: float,
+    absent: float,
+    generator: np.random.Generator,
+) -> Iterator[NDArray[np.int64]]:
+    """The numbers of the rounds in which columns come or go: the first of each, the second, ..."""
+    columns, turn = np.arange(len(there)), np.zeros(len(there), np.int64)
+    while len(columns):
+        lengths = generator.geometric(1 / np.where(there, present, absent))
+        turn = turn + np.minimum(lengths, rounds)  # longer than the stream is long enough
+        goes_on = turn < rounds
+        columns, turn, there = columns[goes_on], turn[goes_on], ~there[goes_on]
+        yield columns * rounds + turn
