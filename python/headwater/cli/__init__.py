@@ -13,6 +13,7 @@ from headwater.errors import HeadwaterError
 
 COMMANDS = {
     "demo": "Watch four learners on a sensor network that is built while it runs.",
+    "datasets": "List the data sets of the papers, and fetch those that are public as they are.",
 }
 """Every command, in the order of `--help`; each is the function of its name in its own module."""
 
