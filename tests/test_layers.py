@@ -17,9 +17,9 @@ LAYERS = (
 DEPTH = {
     part: depth for depth, layer in enumerate(LAYERS.split(" > ")) for part in layer.split("|")
 }
-OUTER = {"cli", "service", "experiments", "adapters"}
+OUTER = {"cli", "service", "experiments", "adapters", "datasets"}
 """Where libraries that are optional extras may be imported."""
-EXTRAS = {"matplotlib", "scipy", "sklearn", "river", "pandas", "pyarrow", "polars"}
+EXTRAS = {"matplotlib", "scipy", "sklearn", "river", "pandas", "pyarrow", "polars", "pooch"}
 
 PACKAGE = Path(headwater.__file__).parent
 PROJECT = Path(__file__).parent.parent

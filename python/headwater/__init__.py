@@ -1,6 +1,6 @@
 """Learn from streams whose features come and go and whose labels are scarce."""
 
-from headwater import errors, labels, streams
+from headwater import datasets, errors, labels, streams
 from headwater._core import Decision, __version__
 from headwater.learners import normalize, query, sparsify, update
 from headwater.learners.base import Learner, from_bytes, load
@@ -38,6 +38,7 @@ __all__ = [
     "Session",
     "Trace",
     "__version__",
+    "datasets",
     "errors",
     "from_bytes",
     "labels",

@@ -8,7 +8,8 @@ HeadwaterError
 ├── AnswerError      an answer does not fit its decision: it was answered before
 ├── StepError        learning this event would make a number infinite; nothing was learned
 ├── BusyError        a signal handler or finalizer used a learner that its thread was using
-└── ModelFileError   a saved model is damaged, foreign or from a newer version
+├── ModelFileError   a saved model is damaged, foreign or from a newer version
+└── DatasetError     a data set is not there, cannot be fetched, or is not what it should be
 ```
 
 Every message says where, what was expected and what came; what raised it has changed nothing.
@@ -45,3 +46,7 @@ class BusyError(HeadwaterError, RuntimeError):
 
 class ModelFileError(HeadwaterError, ValueError):
     """A saved model is damaged, foreign or from a newer version."""
+
+
+class DatasetError(HeadwaterError, ValueError):
+    """A data set is not there, cannot be fetched, or is not what it should be."""

@@ -1,0 +1,163 @@
+"""A data set in memory, and how it is read from its file and checked."""
+
+import functools
+import gzip
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.datasets.registry import FOLDER_VARIABLE, Entry, entry
+from headwater.datasets.svmlight import Csr, read_svmlight
+from headwater.errors import DatasetError
+from headwater.streams.base import Stream, rows_of
+from headwater.types import Rows
+
+SLICE = 4096  # rows at a time
+KEPT = 4  # data sets that a process remembers
+
+
+class Dataset(Stream):
+    """A data set in the order of its file; `load` makes it.
+
+    Its events carry every column, zeros too, unless it is sparse by nature. Its arrays cannot be
+    written to, as others may have loaded the same.
+
+    Examples
+    --------
+    >>> import gzip, pathlib, tempfile, headwater as hw
+    >>> doors = hw.datasets.Entry("doors", d=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "doors.svm.gz"
+    ...     _ = file.write_bytes(gzip.compress(b"-1\\n+1 2:3\\n"))
+    ...     data = hw.datasets.load(doors, folder)
+    >>> list(data)
+    [({1: 0.0, 2: 0.0}, -1), ({1: 0.0, 2: 3.0}, 1)]
+    """
+
+    entry: Entry
+    """What the registry knows of it."""
+    y: NDArray[np.int64]
+    """A label a row: −1 or +1; with several classes 1, 2, ..."""
+    names: list[int]
+    """The numbers of the columns, from 1."""
+
+    def __init__(self, entry: Entry, d: int, stored: Csr) -> None:
+        for array in stored:
+            array.setflags(write=False)
+        self.entry = entry
+        self.names = list(range(1, d + 1))
+        self.y = stored.labels
+        self._stored = Rows(stored.indptr, stored.indices, stored.data, self.names)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __repr__(self) -> str:
+        kind = "sparse" if self.entry.sparse else "dense"
+        return f"<Dataset {self.entry.name}: {len(self)} × {len(self.names)}, {kind}>"
+
+    @property
+    def X(self) -> NDArray[np.float64] | Rows:  # noqa: N802
+        """The whole table: a dense array, or `Rows` if it is sparse by nature."""
+        return self._stored if self.entry.sparse else self.dense()
+
+    def dense(self) -> NDArray[np.float64]:
+        """The whole table as a dense array, with 0 where nothing is stored."""
+        return self._dense
+
+    @functools.cached_property
+    def _dense(self) -> NDArray[np.float64]:
+        table = np.zeros((len(self), len(self.names)))
+        stored = self._stored
+        row = np.repeat(np.arange(len(self)), np.diff(stored.indptr))
+        table[row, stored.indices] = stored.data
+        table.setflags(write=False)
+        return table
+
+    def slices(self) -> Iterator[tuple[Rows, NDArray[np.int64]]]:
+        """Its rows in their order, some thousands at a time."""
+        for start in range(0, len(self), SLICE):
+            labels = self.y[start : start + SLICE]
+            if not self.entry.sparse:
+                yield rows_of(self._dense[start : start + SLICE], self.names), labels
+                continue
+            ends = self._stored.indptr[start : start + SLICE + 1]
+            inside = slice(ends[0], ends[-1])
+            stored = self._stored
+            piece = Rows(ends - ends[0], stored.indices[inside], stored.data[inside], self.names)
+            yield piece, labels
+
+
+def load(name: str | Entry, folder: str | Path | None = None) -> Dataset:
+    """Load a data set by its name.
+
+    Its file is checked: rows, columns, classes, positives and the checksum, where they are known.
+    The last few that were loaded are remembered, and shared.
+
+    Parameters
+    ----------
+    name
+        A name that `entries` lists, or an entry of your own.
+    folder
+        Where its file `<name>.svm.gz` lies; None: in the folder that the environment variable
+        HEADWATER_DATA names, else in the user's cache, where `fetch` puts it.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> try:
+    ...     data = hw.datasets.load("mushrooms", folder="nowhere")
+    ... except hw.errors.DatasetError as error:
+    ...     print(error)  # doctest: +ELLIPSIS
+    mushrooms: there is no nowhere... `headwater datasets fetch mushrooms` gets it...
+    """
+    known = name if isinstance(name, Entry) else entry(name)
+    path = known.path(folder)
+    try:
+        state = path.stat()
+    except OSError:
+        raise DatasetError(f"{known.name}: there is no {path}. {how_to_get(known)}") from None
+    return _load(known, path.absolute(), state.st_mtime_ns, state.st_size)
+
+
+def how_to_get(entry: Entry) -> str:
+    """What to do about a data set that is not there."""
+    place = f"{entry.name}.svm.gz into the folder that {FOLDER_VARIABLE} names"
+    if entry.urls:
+        return f"`headwater datasets fetch {entry.name}` gets it, or put {place}."
+    return f"It comes from: {entry.source}. Put it as gzipped svmlight text {place}."
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _load(entry: Entry, path: Path, changed: int, size: int) -> Dataset:
+    """As `load`; a file that has changed since is another one."""
+    if entry.d is None:
+        raise DatasetError(f"{entry.name}: its entry must say how many columns there are.")
+    stored = read_svmlight(path, entry.d)
+    check_counts(entry, str(path), stored)
+    if entry.sha256 is not None:
+        with gzip.open(path) as file:
+            check_text(entry, str(path), hashlib.file_digest(file, "sha256").hexdigest())
+    return Dataset(entry, entry.d, stored)
+
+
+def check_counts(entry: Entry, where: str, stored: Csr) -> None:
+    """Raise unless there are as many of everything as the entry says."""
+    counts = {
+        "rows": (entry.n, len(stored.labels)),
+        "classes": (entry.classes, len(np.unique(stored.labels))),
+        "labels +1": (entry.positives, int((stored.labels == 1).sum())),
+        "values other than 0": (entry.nonzeros, int((stored.data != 0).sum())),
+    }
+    for what, (expected, got) in counts.items():
+        if expected is not None and got != expected:
+            raise DatasetError(f"{where}: must have {expected} {what}, got {got}.")
+
+
+def check_text(entry: Entry, where: str, sha256: str) -> None:
+    """Raise unless this is the checksum that the entry has."""
+    if entry.sha256 is not None and sha256 != entry.sha256:
+        raise DatasetError(f"{where}: its text must have SHA-256 {entry.sha256}, got {sha256}.")

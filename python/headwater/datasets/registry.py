@@ -1,0 +1,143 @@
+"""What is known of each data set: the table in `registry.csv`, a row a set."""
+
+import csv
+import difflib
+import functools
+import os
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from headwater.errors import ParameterError
+
+FOLDER_VARIABLE = "HEADWATER_DATA"
+"""The environment variable that names the folder of data sets."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of a data set: of the registry's, or of one of your own.
+
+    Parameters
+    ----------
+    name
+        What it is loaded by; its file is called `<name>.svm.gz`.
+    n
+        How many rows it has; None: not known.
+    d
+        How many columns it has, columns of zeros too; None: not known, and it cannot be loaded.
+    classes
+        How many classes it has; None: not known.
+    positives
+        How many labels are +1; None: not known, or there are more than two classes.
+    nonzeros
+        How many values are not zero; None: not known.
+    sparse
+        Whether what is not stored is absent, as in text; else it is 0, an observation.
+    sha256
+        Checksum of the svmlight text, uncompressed; None: not known.
+    urls
+        Where its rows are to be had as svmlight text, in parts that follow each other; may be
+        empty.
+    source
+        Where it comes from.
+    licence
+        On what terms it may be used.
+    note
+        What its labels mean, and how it differs from others of its name.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> spambase = hw.datasets.entry("spambase")
+    >>> spambase.n, spambase.d, spambase.sparse
+    (4601, 57, False)
+    """
+
+    name: str
+    n: int | None = None
+    d: int | None = None
+    classes: int | None = None
+    positives: int | None = None
+    nonzeros: int | None = None
+    sparse: bool = False
+    sha256: str | None = None
+    urls: tuple[str, ...] = ()
+    source: str = ""
+    licence: str = ""
+    note: str = ""
+
+    def path(self, folder: str | Path | None = None) -> Path:
+        """Where its file is looked for: in `folder`, else in `$HEADWATER_DATA`, else in a cache."""
+        return folder_of(folder) / f"{self.name}.svm.gz"
+
+
+def folder_of(folder: str | Path | None = None) -> Path:
+    """The folder of data sets: as given, by the environment, or the user's cache."""
+    folder = folder or os.environ.get(FOLDER_VARIABLE)
+    if folder:
+        return Path(folder)
+    from platformdirs import user_cache_path  # only here, so that the package imports quickly
+
+    return user_cache_path("headwater", appauthor=False)
+
+
+def read_registry(text: str) -> dict[str, Entry]:
+    """The entries of a registry by name; an empty cell is None."""
+    found = {}
+    for row in csv.DictReader(text.splitlines()):
+        numbers = {
+            column: int(row[column]) if row[column] else None
+            for column in ("n", "d", "classes", "positives", "nonzeros")
+        }
+        found[row["name"]] = Entry(
+            name=row["name"],
+            **numbers,
+            sparse=row["kind"] == "sparse",
+            sha256=row["sha256"] or None,
+            urls=tuple(row["url"].split()),
+            source=row["source"],
+            licence=row["licence"],
+            note=row["note"],
+        )
+    return found
+
+
+@functools.cache
+def _registry() -> dict[str, Entry]:
+    file = resources.files("headwater.datasets") / "registry.csv"
+    return read_registry(file.read_text(encoding="utf-8"))
+
+
+def entries() -> tuple[Entry, ...]:
+    """Every data set that is known, by name.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> [entry.name for entry in hw.datasets.entries() if entry.classes == 26]
+    ['letter']
+    """
+    return tuple(_registry().values())
+
+
+def entry(name: str) -> Entry:
+    """What is known of the data set of this name.
+
+    Parameters
+    ----------
+    name
+        A name that `entries` lists.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> hw.datasets.entry("mushrooms").note
+    'poisonous=+1, edible=-1; one-hot without stalk-root'
+    """
+    known = _registry()
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
+        hint = f" The nearest: {', '.join(near)}." if near else ""
+        raise ParameterError(f"datasets: there is no data set {name!r}.{hint}")
+    return known[name]
