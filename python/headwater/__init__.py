@@ -1,6 +1,6 @@
 """Learn from streams whose features come and go and whose labels are scarce."""
 
-from headwater import errors, labels, streams
+from headwater import errors, evaluation, labels, streams
 from headwater._core import Decision, __version__
 from headwater.learners import normalize, query, sparsify, update
 from headwater.learners.base import Learner, from_bytes, load
@@ -39,6 +39,7 @@ __all__ = [
     "Trace",
     "__version__",
     "errors",
+    "evaluation",
     "from_bytes",
     "labels",
     "load",
