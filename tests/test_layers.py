@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,8 @@ DEPTH = {
 }
 OUTER = {"cli", "service", "experiments", "adapters", "datasets"}
 """Where libraries that are optional extras may be imported."""
+LOANS = {"evaluation": {"scipy"}}
+"""What else a part may import: its paired test is SciPy's, imported when it is called."""
 EXTRAS = {"matplotlib", "scipy", "sklearn", "river", "pandas", "pyarrow", "polars", "pooch"}
 
 PACKAGE = Path(headwater.__file__).parent
@@ -61,7 +65,14 @@ def test_imports_point_downwards(path: Path) -> None:
 def test_optional_libraries_stay_in_the_outer_layers(path: Path) -> None:
     if part_of(path) not in OUTER:
         used = {name.partition(".")[0] for name in imported_names(path)}
-        assert not used & EXTRAS, f"{path.name} may not import them"
+        assert not used & EXTRAS - LOANS.get(part_of(path), set()), (
+            f"{path.name} may not import them"
+        )
+
+
+def test_a_library_on_loan_is_imported_only_when_it_is_needed() -> None:
+    program = f"import sys, headwater; sys.exit(any(name in sys.modules for name in {EXTRAS!r}))"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_the_architecture_page_draws_the_same_layers() -> None:

@@ -28,6 +28,7 @@ from headwater.errors import (
     ParameterError,
     StepError,
 )
+from headwater.evaluation import Scores, cross_validated, learning_curve, prequential
 from headwater.limits import LIMITS
 from headwater.streams import SensorNetwork, Trapezoid, Varying
 
@@ -76,6 +77,10 @@ def ham_or_spam() -> hw.Learner:
 
 def with_intercept() -> hw.Learner:
     return taught(hw.Linear())
+
+
+def with_step(C: float) -> hw.Learner:
+    return hw.PAA(C=C)
 
 
 def steep() -> hw.Learner:
@@ -456,6 +461,13 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "n": (lambda v: SensorNetwork(10).held_out(v), [0, -1, 1.5]),
     "incident_share": (lambda v: SensorNetwork(10, incident_share=v), [0, 1, nan]),
     "missing_share": (lambda v: SensorNetwork(10, missing_share=v), [-0.1, 0.6, nan]),
+    "folds": (lambda v: cross_validated(with_step, TWICE, [0, 1], [1.0], folds=v), [1, 2.5, None]),
+    "window": (lambda v: prequential(hw.PAA(), (TWICE, [0, 1]), window=v), [0, 1.5, None]),
+    "points": (
+        lambda v: learning_curve(hw.PAA(), (TWICE, [0, 1]), TWICE, [0, 1], points=v),
+        [0, 1.5, None],
+    ),
+    "costs": (lambda v: Scores(costs=v), [1, (1,), (1, -1), (1, inf), (nan, 1), "12"]),
 }
 
 

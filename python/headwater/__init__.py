@@ -1,6 +1,6 @@
 """Learn from streams whose features come and go and whose labels are scarce."""
 
-from headwater import datasets, errors, labels, streams
+from headwater import datasets, errors, evaluation, labels, streams
 from headwater._core import Decision, __version__
 from headwater.learners import normalize, query, sparsify, update
 from headwater.learners.base import Learner, from_bytes, load
@@ -40,6 +40,7 @@ __all__ = [
     "__version__",
     "datasets",
     "errors",
+    "evaluation",
     "from_bytes",
     "labels",
     "load",

@@ -68,6 +68,14 @@ def _classes(value: Any) -> Any:
     return tuple(label.item() if hasattr(label, "item") else label for label in value)
 
 
+def _pair(value: Any) -> Any:
+    """Two numbers."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)) or len(value) != 2:
+        return None
+    numbers = tuple(map(_number, value))
+    return None if None in numbers else numbers
+
+
 def _schedule(value: Any) -> Any:
     """A tuple of whole numbers."""
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
@@ -189,6 +197,16 @@ LIMITS: dict[str, Limit] = {
     "n": COUNT,
     "incident_share": INSIDE,
     "missing_share": Limit(_number, lambda v: 0 <= v <= 0.5, "in [0, 0.5]"),
+    # evaluation
+    "window": COUNT,
+    "points": COUNT,
+    "folds": Limit(_whole, lambda v: v >= 2, "a whole number, 2 or above"),
+    "costs": Limit(
+        _pair,
+        lambda v: all(0 <= cost < math.inf for cost in v),
+        "(of a missed positive, of a false alarm), finite numbers, 0 or above, or None",
+        optional=True,
+    ),
 }
 
 # Where a learner or a stream means something else by a name.

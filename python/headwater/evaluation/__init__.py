@@ -1,1 +1,24 @@
-"""How good a learner was: scores of its margins, and the width at which it asks enough."""
+"""How good a learner is: scores, runs along a stream, honest estimates, choices, comparisons."""
+
+from headwater.evaluation.choice import Choice, cross_validated
+from headwater.evaluation.comparison import PairedTest, paired_t_test
+from headwater.evaluation.held_out import held_out, sparsity
+from headwater.evaluation.prequential import Prequential, learning_curve, prequential
+from headwater.evaluation.scores import ClassScores, Scores
+from headwater.evaluation.widths import AtRate, width_for_rate
+
+__all__ = [
+    "AtRate",
+    "Choice",
+    "ClassScores",
+    "PairedTest",
+    "Prequential",
+    "Scores",
+    "cross_validated",
+    "held_out",
+    "learning_curve",
+    "paired_t_test",
+    "prequential",
+    "sparsity",
+    "width_for_rate",
+]

@@ -6,12 +6,14 @@ Labels are bool, 0/1 or −1/+1.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headwater.errors import EventError, LabelError
+from headwater.types import Label
 
 
 def mistakes(margin: ArrayLike, labels: ArrayLike) -> NDArray[np.bool_]:
@@ -95,16 +97,38 @@ def _aligned(
     owner: str, margin: ArrayLike, labels: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The margins, and which events are positive."""
-    q = np.asarray(margin, dtype=np.float64)
+    q = margins_of(owner, margin)
     y: NDArray[Any] = np.asarray(labels)
-    if q.ndim != 1 or q.shape != y.shape:
+    if q.shape != y.shape:
         raise LabelError(
             f"{owner}: labels must be one a margin, got shapes {y.shape} and {q.shape}."
         )
+    return q, positives(owner, y)
+
+
+def margins_of(owner: str, margin: ArrayLike) -> NDArray[np.float64]:
+    """The margins as an array, once it is known that they are numbers."""
+    q = np.asarray(margin, dtype=np.float64)
+    if q.ndim != 1:
+        raise EventError(f"{owner}: margins must have one dimension, got {q.ndim}.")
     if np.isnan(q).any():
         raise EventError(f"{owner}: margins must be numbers, got NaN at {np.isnan(q).argmax()}.")
+    return q
+
+
+def positives(owner: str, labels: Any, classes: Sequence[Label] | None = None) -> NDArray[np.bool_]:
+    """Which labels are those of the positive class; a label of neither class is refused."""
+    if classes is not None:
+        negative, positive = classes
+        strange = [label for label in labels if label not in (negative, positive)]
+        if strange:
+            raise LabelError(
+                f"{owner}: labels must be {negative!r} or {positive!r}, got {strange[0]!r}."
+            )
+        return np.array([label == positive for label in labels], dtype=np.bool_)
+    y = np.asarray(labels)
     if y.dtype == np.bool_:
-        return q, y
+        return y
     known = np.isin(y, (-1, 0, 1))
     if not known.all():
         raise LabelError(
@@ -112,4 +136,4 @@ def _aligned(
         )
     if -1 in y and 0 in y:
         raise LabelError(f"{owner}: labels must be 0/1 or -1/+1, got both -1 and 0.")
-    return q, y == 1
+    return np.asarray(y == 1, dtype=np.bool_)

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from headwater.errors import EventError
+from headwater.errors import EventError, ParameterError
+from headwater.learners.base import Learner
 from headwater.limits import check
 from headwater.types import Trace
 
@@ -21,6 +23,52 @@ class Simulates(Protocol):
 
     def simulate(self, X: Any, y: Any) -> Trace:
         """Run along the stream."""
+
+
+class AtRate:
+    """A learner that searches its width on the stream that it is given, then runs along it.
+
+    What tries learners one after the other (`cross_validated`) takes it for a learner.
+
+    Parameters
+    ----------
+    make
+        Builds a fresh learner for a width.
+    rate
+        The share of labels wanted, in [0, 1].
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> X, y = hw.streams.SensorNetwork(2_000).batch()
+    >>> trial = AtRate(lambda width: hw.FLLS(query_width=width), rate=0.1)
+    >>> trace = trial.simulate(X, y)
+    >>> bool(0.08 < trace.asked.mean() < 0.12)
+    True
+    >>> trial.learner.seen
+    2000
+    """
+
+    def __init__(self, make: Callable[[float], Learner], rate: float) -> None:
+        self.rate: float = check("AtRate", rate=rate)["rate"]
+        self._make = make
+        self._learner: Learner | None = None
+
+    @property
+    def learner(self) -> Learner:
+        """The learner with the width found."""
+        if self._learner is None:
+            raise ParameterError("AtRate: its width is searched by simulate, which comes first.")
+        return self._learner
+
+    def simulate(self, X: Any, y: Any) -> Trace:
+        """Search the width on this stream, then run a fresh learner with it along the stream."""
+        self._learner = self._make(width_for_rate(self._make, X, y, self.rate))
+        return self._learner.simulate(X, y)
+
+    def margin_many(self, X: Any) -> NDArray[np.float64]:
+        """The margins of events by the learner found."""
+        return self.learner.margin_many(X)
 
 
 def width_for_rate(make: Callable[[float], Simulates], X: Any, y: Any, rate: float) -> float:

@@ -11,11 +11,11 @@ from fnmatch import fnmatchcase
 from importlib import resources
 from typing import Literal, NamedTuple
 
-from headwater.experiments.papers import PaperCell, data_name, read_table
+from headwater.experiments.papers import PaperCell, read_datasets, read_table
 from headwater.experiments.plan import Cell, LearnerPlan, Paper, Study
 from headwater.experiments.results import Store, Summary
 
-Verdict = Literal["agrees", "differs", "no data", "not run"]
+Verdict = Literal["agrees", "differs", "no data"]
 
 TOLERATED_ERRORS = 3.0
 
@@ -92,17 +92,21 @@ def compare(study: Study, store: Store) -> list[Compared]:
     if paper is None:
         return []
     reasons, references = read_reasons(), read_references()
+    known = {(one.paper, one.printed): one for one in read_datasets()}
     found = []
     for table in paper.tables:
         for printed in read_table(paper.name, table):
-            if printed.metric != paper.metric:
+            if not is_meant(paper, printed):
                 continue
-            data = data_name(paper.name, printed.dataset)
+            dataset = known[printed.paper, printed.dataset]
+            data = dataset.name
             cell = our_cell(study, paper, printed, data)
             ours = None if cell is None else store.summary(cell, study.score)
             rate = None if cell is None else store.summary(cell, "label_rate")
-            verdict = judge(paper, printed, ours, is_known=data is not None)
+            verdict = judge(paper, printed, ours)
             reason = next((one.reason for one in reasons if one.fits(printed)), "")
+            if verdict == "no data":
+                reason = dataset.remark or "the file is not there"
             key = (paper.name, table, printed.dataset, printed.algorithm, printed.setting)
             found.append(
                 Compared(
@@ -113,7 +117,7 @@ def compare(study: Study, store: Store) -> list[Compared]:
                     rate.mean if rate else None,
                     references.get(key),
                     verdict,
-                    reason if verdict in ("differs", "no data") else "",
+                    "" if verdict == "agrees" else reason,
                 )
             )
     return found
@@ -136,10 +140,16 @@ def setting_of(paper: Paper, plan: LearnerPlan, cell: Cell) -> str | None:
     return None if form is None else form.format(rate=cell.rate, stream=cell.stream)
 
 
-def judge(paper: Paper, printed: PaperCell, ours: Summary | None, is_known: bool) -> Verdict:
+def is_meant(paper: Paper, printed: PaperCell) -> bool:
+    """Whether a study speaks of a printed cell: by its metric, and its setting if that is fixed."""
+    fixed = paper.setting is not None and "{" not in paper.setting
+    return printed.metric in paper.metrics and (not fixed or printed.setting == paper.setting)
+
+
+def judge(paper: Paper, printed: PaperCell, ours: Summary | None) -> Verdict:
     """Whether ours and the paper's are the same number."""
     if ours is None:
-        return "not run" if is_known else "no data"
+        return "no data"
     theirs = printed.std or 0.0
     spread = 0.0 if math.isnan(ours.std) else ours.std
     error = math.sqrt((spread**2 + theirs**2) / len(ours.values))
@@ -161,5 +171,5 @@ def count(found: list[Compared]) -> dict[str, int]:
         "agrees": sum(one.verdict == "agrees" for one in found),
         "differs, reason known": len(known),
         "differs, reason unknown": len(differing) - len(known),
-        "no data": sum(one.verdict in ("no data", "not run") for one in found),
+        "no data": sum(one.verdict == "no data" for one in found),
     }

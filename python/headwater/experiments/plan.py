@@ -119,7 +119,7 @@ class Paper:
 
     name: str
     tables: tuple[int, ...]
-    metric: str
+    metrics: tuple[str, ...]
     setting: str | None = None
     """The printed setting of a cell, `{rate}` and `{stream}` filled in; None: any."""
     tolerance: float = 0.0
@@ -211,11 +211,11 @@ class _Reader:
         }
         self.only(said, own, "a study")
         for needed in ("title", "data", "learners"):
-            if not said.get(needed):
+            if not said.get(needed) and not (needed == "data" and "paper" in said):
                 raise self.refuse(f"a study needs {needed}.")
         streams = tuple(self.stream(key, table) for key, table in self.table(said, "streams"))
         learners = tuple(self.learner(key, table) for key, table in self.table(said, "learners"))
-        data = tuple(self.data(said["data"]))
+        data = tuple(self.data(said.get("data", [])))
         streams = self.with_whole(streams, learners)
         study = Study(
             name=name,
@@ -363,12 +363,12 @@ class _Reader:
             return None
         if not isinstance(table, dict):
             raise self.refuse(f"paper must be a table, got {table!r}.")
-        self.only(table, {"name", "tables", "metric", "setting", "tolerance"}, "paper")
+        self.only(table, {"name", "tables", "metrics", "setting", "tolerance"}, "paper")
         try:
             return Paper(
                 table["name"],
                 tuple(table["tables"]),
-                table["metric"],
+                tuple(table["metrics"]),
                 table.get("setting"),
                 float(table.get("tolerance", 0.0)),
             )

@@ -1,0 +1,254 @@
+"""Along a stream: every event is predicted first, and its label learned if it is asked for.
+
+Late labels come by a `Session`; a learner alone gets its labels at once, by `simulate`, which is
+the same as a session with an oracle that answers at once.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.errors import EventError, ParameterError
+from headwater.evaluation.held_out import held_out, learner_of, scores_for, sparsity
+from headwater.evaluation.rows import as_rows, stretch
+from headwater.evaluation.scores import ClassScores, Scores
+from headwater.learners.base import Learner
+from headwater.limits import check
+from headwater.session import Session
+from headwater.streams.base import Stream, events_of
+from headwater.streams.table import labels_of
+from headwater.types import Rows, Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Prequential:
+    """How a learner did along a stream, predicting each event before its label could be known.
+
+    Attributes
+    ----------
+    scores
+        Of the whole stream.
+    seconds
+        Time spent deciding and learning; the making of the events is not counted.
+    sparsity
+        Share of the weights that are 0 at the end.
+    ends
+        How many events had been met at the end of each window.
+    windows
+        By name, an array with a value a window: the scores of the window's events alone, its
+        `seconds`, and the `sparsity` at its end.
+    tested
+        By name, an array with a value a window: the scores of the model, as it was at the window's
+        end, on the test data. Empty without test data.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> stream = hw.streams.SensorNetwork(2_500)
+    >>> run = hw.evaluation.prequential(hw.Linear(), stream, window=1_000)
+    >>> run.ends.tolist()
+    [1000, 2000, 2500]
+    >>> run.scores.errors == sum(run.windows["errors"].tolist())
+    True
+    """
+
+    scores: Scores | ClassScores
+    seconds: float
+    sparsity: float
+    ends: NDArray[np.int64]
+    windows: dict[str, NDArray[np.float64]]
+    tested: dict[str, NDArray[np.float64]]
+
+
+def prequential(
+    model: Learner | Session,
+    stream: Stream | tuple[Any, Any],
+    *,
+    window: int = 1_000,
+    costs: tuple[float, float] | None = None,
+    sensitivity_weight: float = 0.5,
+) -> Prequential:
+    """Run a learner along a stream and score what it predicted on the way.
+
+    Parameters
+    ----------
+    model
+        A learner, whose questions are answered at once from the stream's labels, or a session,
+        whose own source answers, now or later.
+    stream
+        A stream, or its events and labels as `simulate` takes them: `(X, y)`.
+    window
+        Length of the stretches that are scored on their own, in events; the last may be shorter.
+    costs, sensitivity_weight
+        As in `Scores`; for two classes only.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> X, y = hw.streams.SensorNetwork(2_000).batch()
+    >>> session = hw.Session(hw.Linear(), hw.labels.Oracle(y, delay=100))
+    >>> at_once, late = prequential(hw.Linear(), (X, y)), prequential(session, (X, y))
+    >>> at_once.scores.errors < late.scores.errors
+    True
+    """
+    check("prequential", window=window)
+    length = _length("prequential", stream)
+    ends = [*range(window, length, window), length]
+    return _run(
+        "prequential",
+        model,
+        stream,
+        ends,
+        None,
+        costs=costs,
+        sensitivity_weight=sensitivity_weight,
+    )
+
+
+def learning_curve(
+    model: Learner | Session,
+    stream: Stream | tuple[Any, Any],
+    X: Any,
+    y: Any,
+    *,
+    points: int = 10,
+    costs: tuple[float, float] | None = None,
+    sensitivity_weight: float = 0.5,
+) -> Prequential:
+    """Run a learner along a stream and test it at equal distances on the way.
+
+    Parameters
+    ----------
+    model, stream, costs, sensitivity_weight
+        As in `prequential`.
+    X, y
+        Test data; nothing is learned from it.
+    points
+        How many times it is tested, the last time at the end.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> network = hw.streams.SensorNetwork(2_000)
+    >>> curve = learning_curve(hw.Linear(), network, *network.held_out(500), points=4)
+    >>> curve.ends.tolist(), curve.windows["asked"].cumsum().tolist()
+    ([500, 1000, 1500, 2000], [51.0, 100.0, 151.0, 203.0])
+    >>> accuracy = curve.tested["balanced_accuracy"]
+    >>> bool(accuracy[0] < accuracy[-1])
+    True
+    """
+    check("learning_curve", points=points)
+    length = _length("learning_curve", stream)
+    ends = sorted({-(-length * point // points) for point in range(1, points + 1)})
+    return _run(
+        "learning_curve",
+        model,
+        stream,
+        ends,
+        (X, y),
+        costs=costs,
+        sensitivity_weight=sensitivity_weight,
+    )
+
+
+def _run(
+    owner: str,
+    model: Learner | Session,
+    stream: Stream | tuple[Any, Any],
+    ends: list[int],
+    test: tuple[Any, Any] | None,
+    **counting: Any,
+) -> Prequential:
+    """The run, window by window; `counting` is how `Scores` are to count."""
+    learner = learner_of(owner, model)
+    whole, of_window = (scores_for(owner, learner, **counting) for _ in range(2))
+    follow = _follow_with_session if isinstance(model, Session) else _follow
+    columns: dict[str, list[float]] = {}
+    tested: dict[str, list[float]] = {}
+    spent = 0.0
+    for rows, labels, is_last in _cut(_pieces(owner, stream), ends):
+        started = time.perf_counter()
+        trace = follow(model, rows, labels)
+        spent += time.perf_counter() - started
+        several = isinstance(of_window, ClassScores)
+        of_window.update_many(trace.prediction if several else trace.margin, labels, trace.asked)
+        if is_last:  # of its window
+            whole.add(of_window)  # type: ignore[arg-type]
+            _note(columns, {**of_window.numbers(), "seconds": spent, "sparsity": sparsity(model)})
+            if test is not None:
+                _note(tested, held_out(model, *test, **counting).numbers())
+            of_window, spent = scores_for(owner, learner, **counting), 0.0
+    windows = {name: np.array(values) for name, values in columns.items()}
+    return Prequential(
+        scores=whole,
+        seconds=float(windows["seconds"].sum()),
+        sparsity=float(windows["sparsity"][-1]),
+        ends=np.array(ends, dtype=np.int64),
+        windows=windows,
+        tested={name: np.array(values) for name, values in tested.items()},
+    )
+
+
+def _follow(model: Any, rows: Rows, labels: NDArray[Any]) -> Trace:
+    trace: Trace = model.simulate(rows, labels)
+    return trace
+
+
+def _follow_with_session(model: Any, rows: Rows, labels: NDArray[Any]) -> Trace:
+    decisions = []
+    for event in events_of(rows):
+        decisions.append(model.receive(event))
+        model.settle()
+    prediction = np.empty(len(decisions), dtype=object)
+    prediction[:] = [decision.prediction for decision in decisions]
+    return Trace(
+        prediction,
+        np.array([decision.margin for decision in decisions], dtype=np.float64),
+        np.array([decision.query_probability for decision in decisions], dtype=np.float64),
+        np.array([decision.asked for decision in decisions], dtype=np.bool_),
+    )
+
+
+def _length(owner: str, stream: Any) -> int:
+    """How many events a stream has; it must be one, and have some."""
+    if isinstance(stream, tuple) and len(stream) == 2:
+        length = len(stream[1])
+    elif isinstance(stream, Stream):
+        length = len(stream)
+    else:
+        raise ParameterError(f"{owner}: stream must be a stream or (X, y), got {stream!r}.")
+    if length == 0:
+        raise EventError(f"{owner}: the stream must have at least one event, got none.")
+    return length
+
+
+def _pieces(owner: str, stream: Any) -> Iterator[tuple[Rows, NDArray[Any]]]:
+    if isinstance(stream, Stream):
+        yield from stream.slices()
+        return
+    rows = as_rows(owner, stream[0])
+    yield rows, labels_of(owner, stream[1], len(rows))
+
+
+def _cut(
+    pieces: Iterator[tuple[Rows, NDArray[Any]]], ends: list[int]
+) -> Iterator[tuple[Rows, NDArray[Any], bool]]:
+    """The pieces cut where windows end, each with whether one does."""
+    met, window = 0, 0
+    for rows, labels in pieces:
+        begin = 0
+        while begin < len(labels):
+            end = min(len(labels), begin + ends[window] - met)
+            met += end - begin
+            is_last = met == ends[window]
+            yield stretch(rows, begin, end), labels[begin:end], is_last
+            begin, window = end, window + is_last
+
+
+def _note(columns: dict[str, list[float]], numbers: dict[str, float]) -> None:
+    for name, value in numbers.items():
+        columns.setdefault(name, []).append(value)
