@@ -59,7 +59,8 @@ def carry_out_live(
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from headwater.cli.printing import drawn
-    from headwater.experiments.report import tables, verdict
+    from headwater.experiments.comparison import compare
+    from headwater.experiments.report import reasons, short_table, tables, verdict
     from headwater.experiments.study import carry_out, summarise, with_data
 
     if data is not None:
@@ -95,10 +96,14 @@ def carry_out_live(
             bars.update(task, completed=1.0, what="done")
             done.append((study, store))
     for study, store in done:
-        for title, table in tables(study, store):
+        found = compare(study, store)
+        shown = [(study.title, short_table(study, found))] if found else tables(study, store)
+        for title, table in shown:
             console.print(drawn(table, title))
+        for reason in reasons(found):
+            console.print(reason, soft_wrap=True)
         if said := verdict(study, store):
-            console.print(said)
+            console.print(said + "\n")
     if each_in_its_folder:
         summarise(done, out)
     console.print(f"The report with the figures: {out / 'index.html'}", soft_wrap=True)

@@ -100,6 +100,8 @@ def compare(study: Study, store: Store) -> list[Compared]:
                 continue
             dataset = known[printed.paper, printed.dataset]
             data = dataset.name
+            if paper.data and data not in paper.data:
+                continue
             cell = our_cell(study, paper, printed, data)
             ours = None if cell is None else store.summary(cell, study.score)
             rate = None if cell is None else store.summary(cell, "label_rate")

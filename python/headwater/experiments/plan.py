@@ -91,7 +91,7 @@ class Labels:
     never: float = 0.0
 
     def __str__(self) -> str:
-        said = [f"{self.delay} events late"]
+        said = [f"{self.delay} events late" if self.delay else "at once"]
         said += [f"{100 * self.wrong:g} % wrong"] * (self.wrong > 0)
         said += [f"{100 * self.never:g} % never"] * (self.never > 0)
         return ", ".join(said)
@@ -124,6 +124,8 @@ class Paper:
     """The printed setting of a cell, `{rate}` and `{stream}` filled in; None: any."""
     tolerance: float = 0.0
     """Two numbers this near agree, whatever their spreads."""
+    data: tuple[str, ...] = ()
+    """Only the printed cells of these data sets, by our names; empty: all."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,8 @@ class Study:
     """What is drawn: "rates", "delays", "time", or a parameter of the learners; "": nothing."""
     compare: str = ""
     """The learner that all others are tested against, pair by pair."""
+    reach: float = 0.0
+    """The label rate at which `compare` sets the level: how few labels do others need for it?"""
 
     def cells(self) -> Iterator[Cell]:
         """Every cell, in the order of the report."""
@@ -183,7 +187,7 @@ def read_study(path: Path) -> Study:
     ...     _ = file.write_text('title = "Small"\\ndata = ["vote"]\\n[learners.PA]')
     ...     study = read_study(file)
     >>> study.name, [cell.key for cell in study.cells()]
-    ('small', ['vote|whole|PA||0 events late'])
+    ('small', ['vote|whole|PA||at once'])
     """
     try:
         said = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -207,7 +211,7 @@ class _Reader:
         own = {
             *("title", "note", "data", "streams", "learners", "scale", "held_out", "score"),
             *("label_rates", "labels", "repeats", "choose", "choice_repeats", "one_width"),
-            *("paper", "figure", "compare"),
+            *("paper", "figure", "compare", "reach"),
         }
         self.only(said, own, "a study")
         for needed in ("title", "data", "learners"):
@@ -236,6 +240,7 @@ class _Reader:
             paper=self.paper(said.get("paper")),
             figure=self.of(said, "figure", str, ""),
             compare=self.of(said, "compare", str, ""),
+            reach=self.share(said, "reach"),
         )
         self.check(study)
         return study
@@ -244,6 +249,8 @@ class _Reader:
         names = [learner.name for learner in study.learners]
         if study.compare and study.compare not in names:
             raise self.refuse(f"compare must be one of {', '.join(names)}, got {study.compare!r}.")
+        if study.reach and not (study.compare and study.reach in study.label_rates):
+            raise self.refuse("reach must be one of label_rates, and compare a learner.")
         held_out = study.score.startswith("test_")
         if held_out and not study.held_out:
             raise self.refuse(f"the score {study.score} needs held_out, a share of the rows.")

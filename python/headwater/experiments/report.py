@@ -3,12 +3,15 @@
 import csv
 import io
 import math
+import statistics
+from collections.abc import Iterator
 from html import escape
+from itertools import product
 from string import Template
 
 from headwater.experiments.comparison import Compared, compare, count
 from headwater.experiments.figures import figure
-from headwater.experiments.plan import Cell, Study
+from headwater.experiments.plan import Cell, Labels, Study
 from headwater.experiments.results import Store, Summary
 from headwater.experiments.tables import Table
 
@@ -54,8 +57,11 @@ def tables(study: Study, store: Store) -> list[tuple[str, Table]]:
     if found:
         return [(study.title, compared_table(study, found))]
     shown = [(study.title, own_table(study, store))]
-    if study.compare:
+    if study.compare and study.repeats > 1:
         shown.append((f"Against {study.compare}, pair by pair", paired_table(study, store)))
+    if study.reach:
+        title = f"Labels needed for the score of {study.compare} at {100 * study.reach:g} %"
+        shown.append((title, reach_table(study, store)))
     return shown
 
 
@@ -86,70 +92,191 @@ def compared_table(study: Study, found: list[Compared]) -> Table:
     )
 
 
+def short_table(study: Study, found: list[Compared]) -> Table:
+    """Ours beside the paper's as narrow as a terminal; the reasons are said below it."""
+    rows = []
+    for one in found:
+        setting = one.printed.setting if has_settings(found) else ""
+        rows.append(
+            (
+                f"{one.printed.dataset}, {one.printed.algorithm} {setting}".rstrip(),
+                str(one.printed.table),
+                _with_spread(study.score, one.ours.mean, one.ours.std) if one.ours else "",
+                _with_spread(study.score, one.printed.mean, one.printed.std),
+                "" if one.ours is None else _signed(study.score, one.difference),
+                "" if math.isnan(one.in_stds) else f"{one.in_stds:+.1f}",
+                one.verdict,
+            )
+        )
+    head = ("cell", "table", "ours", "paper", "difference", "in stds", "verdict")
+    return Table(head, tuple(rows))
+
+
+def has_settings(found: list[Compared]) -> bool:
+    """Whether some algorithm of some table stands there under several settings."""
+    cells = [(one.printed.table, one.printed.dataset, one.printed.algorithm) for one in found]
+    return len(set(cells)) < len(cells)
+
+
+def _with_spread(score: str, mean: float, std: float | None) -> str:
+    known = std is not None and not math.isnan(std)
+    return _number(score, mean) + (f" ({_number(score, std)})" if known and std is not None else "")
+
+
+def reasons(found: list[Compared]) -> list[str]:
+    """Why cells differ or are missing, and how many each reason speaks of."""
+    said = [one.reason for one in found if one.reason]
+    return [f"{said.count(reason)} × {reason}" for reason in dict.fromkeys(said)]
+
+
 def own_table(study: Study, store: Store) -> Table:
     """Ours alone."""
-    several_streams = len({cell.stream for cell in study.cells()}) > 1
-    several_labels = len(study.labels) > 1
-    head = ("data set", *["stream"] * several_streams, "algorithm")
-    head += (*["labels come"] * several_labels, study.score.replace("_", " "), "std", "labels %")
+    head = ("data set", "stream", "algorithm", "labels come", study.score.replace("_", " "), "std")
     rows = []
     for cell in study.cells():
         rate = store.summary(cell, "label_rate")
         rows.append(
             (
                 cell.data,
-                *[cell.stream] * several_streams,
+                cell.stream,
                 cell.learner,
-                *[str(cell.labels)] * several_labels,
+                str(cell.labels),
                 *_mean_and_std(study.score, store.summary(cell, study.score)),
                 "" if rate is None else f"{100 * rate.mean:.2f}",
             )
         )
-    return Table(head, tuple(rows))
+    return telling(Table((*head, "labels %"), tuple(rows)))
+
+
+def telling(table: Table) -> Table:
+    """The table without the columns that say the same in every row and need not."""
+    kept = [
+        place
+        for place, head in enumerate(table.head)
+        if head not in ("stream", "labels come") or len({row[place] for row in table.rows}) > 1
+    ]
+    rows = (tuple(row[place] for place in kept) for row in table.rows)
+    return Table(tuple(table.head[place] for place in kept), tuple(rows))
 
 
 def paired_table(study: Study, store: Store) -> Table:
     """Each learner against the one that the study names: means over the data sets, paired tests."""
     from headwater.evaluation import paired_t_test
 
-    head = ("algorithm", "stream", "asked %", "data sets", "mean", f"{study.compare}")
-    head += ("difference", "significantly better", "significantly worse")
+    head = ("algorithm", "stream", "labels come", "asked %", "data sets", "mean", study.compare)
+    head += ("difference", "better", "worse")
     rows = []
-    for learner in (plan.name for plan in study.learners if plan.name != study.compare):
-        for stream in (plan.name for plan in study.streams):
-            for rate in study.label_rates:
-                for labels in study.labels:
-                    pairs = []
-                    for data in study.data:
-                        one = store.summary(
-                            Cell(data.name, stream, learner, rate, labels), study.score
-                        )
-                        other = store.summary(
-                            Cell(data.name, stream, study.compare, rate, labels), study.score
-                        )
-                        if one and other:
-                            pairs.append((one, other))
-                    if not pairs:
-                        continue
-                    tests = [paired_t_test(one.values, other.values) for one, other in pairs]
-                    ours = sum(one.mean for one, _ in pairs) / len(pairs)
-                    theirs = sum(other.mean for _, other in pairs) / len(pairs)
-                    better = sum(test.p < 0.05 and test.difference > 0 for test in tests)
-                    worse = sum(test.p < 0.05 and test.difference < 0 for test in tests)
-                    rows.append(
-                        (
-                            learner,
-                            stream,
-                            "" if rate is None else f"{100 * rate:g}",
-                            str(len(pairs)),
-                            _number(study.score, ours),
-                            _number(study.score, theirs),
-                            _signed(study.score, ours - theirs),
-                            str(better),
-                            str(worse),
-                        )
-                    )
-    return Table(head, tuple(rows))
+    others = [plan.name for plan in study.learners if plan.name != study.compare]
+    streams = [plan.name for plan in study.streams]
+    for place in product(others, streams, study.label_rates, study.labels):
+        pairs = list(_pairs(study, store, *place))
+        if not pairs:
+            continue
+        learner, stream, rate, labels = place
+        tests = [paired_t_test(one.values, other.values) for one, other in pairs]
+        ours = sum(one.mean for one, _ in pairs) / len(pairs)
+        theirs = sum(other.mean for _, other in pairs) / len(pairs)
+        rows.append(
+            (
+                learner,
+                stream,
+                str(labels),
+                "" if rate is None else f"{100 * rate:g}",
+                str(len(pairs)),
+                _number(study.score, ours),
+                _number(study.score, theirs),
+                _signed(study.score, ours - theirs),
+                str(sum(test.p < 0.05 and test.difference > 0 for test in tests)),
+                str(sum(test.p < 0.05 and test.difference < 0 for test in tests)),
+            )
+        )
+    return telling(Table(head, tuple(rows)))
+
+
+def _pairs(
+    study: Study, store: Store, learner: str, stream: str, rate: float | None, labels: Labels
+) -> Iterator[tuple[Summary, Summary]]:
+    """A learner and the one it is compared with, a data set at a time."""
+    for data in study.data:
+        one = store.summary(Cell(data.name, stream, learner, rate, labels), study.score)
+        other = store.summary(Cell(data.name, stream, study.compare, rate, labels), study.score)
+        if one and other:
+            yield one, other
+
+
+def reach_table(study: Study, store: Store) -> Table:
+    """How few labels each learner needs for the score of `compare` at `reach`, in percent."""
+    others = [plan.name for plan in study.learners if plan.name != study.compare]
+    head = ("data set", "stream", study.score.replace("_", " "), f"{study.compare}, %")
+    rows = []
+    shares: dict[str, list[float]] = {name: [] for name in others}
+    for data, stream, labels in product(study.data, study.streams, study.labels):
+        level = store.summary(
+            Cell(data.name, stream.name, study.compare, study.reach, labels), study.score
+        )
+        if level is None:
+            continue
+        asked = labels_needed(study, store, data.name, stream.name, study.compare, labels, None)
+        row = []
+        for name in others:
+            curve = labels_needed(study, store, data.name, stream.name, name, labels, level.mean)
+            row.append("not reached" if math.isnan(curve) else f"{100 * curve:.1f}")
+            shares[name].append(curve / asked)
+        texts = (_number(study.score, level.mean), f"{100 * asked:.1f}")
+        rows.append((data.name, stream.name, *texts, *row))
+    middle = [f"{100 * _median(shares[name]):.0f} % of them" for name in others]
+    found = telling(Table((*head, *(f"{name}, %" for name in others)), tuple(rows)))
+    gap = ("",) * (len(found.head) - 1 - len(others))
+    return Table(found.head, (*found.rows, ("median", *gap, *middle)))
+
+
+def labels_needed(
+    study: Study,
+    store: Store,
+    data: str,
+    stream: str,
+    learner: str,
+    labels: Labels,
+    level: float | None,
+) -> float:
+    """The share of labels at which the learner's mean curve first reaches a level; NaN: nowhere.
+
+    Between two rates the curve is a straight line; below the lowest one it is taken to be flat.
+    Without a level: the share that it asked for at the rate `reach`.
+    """
+    points = []
+    for rate in study.label_rates:
+        cell = Cell(data, stream, learner, rate, labels)
+        asked, score = store.summary(cell, "label_rate"), store.summary(cell, study.score)
+        if asked and score:
+            if level is None and rate == study.reach:
+                return asked.mean
+            points.append((asked.mean, score.mean))
+    points.sort()
+    return crossing(points, math.nan if level is None else level)
+
+
+def crossing(points: list[tuple[float, float]], level: float) -> float:
+    """Where a line through the points first reaches a level; NaN: nowhere.
+
+    Examples
+    --------
+    >>> crossing([(0.1, 0.5), (0.2, 0.7)], 0.6)
+    0.15000000000000002
+    """
+    for place, (x, y) in enumerate(points):
+        if y >= level:
+            if place == 0:
+                return x
+            before, below = points[place - 1]
+            return before + (x - before) * (level - below) / (y - below)
+    return math.nan
+
+
+def _median(shares: list[float]) -> float:
+    """The median, where what is not reached counts as more than anything."""
+    ordered = sorted(math.inf if math.isnan(share) else share for share in shares)
+    return statistics.median(ordered) if ordered else math.nan
 
 
 def _mean_and_std(score: str, found: Summary | None) -> tuple[str, str]:
@@ -172,8 +299,24 @@ def verdict(study: Study, store: Store) -> str:
     found = compare(study, store)
     if not found:
         return ""
-    counts = count(found)
-    return f"{len(found)} printed cells: " + ", ".join(f"{n} {word}" for word, n in counts.items())
+    return f"{len(found)} printed cells: {spoken(count(found))}."
+
+
+def spoken(counts: dict[str, int]) -> str:
+    """The counts in words.
+
+    Examples
+    --------
+    >>> spoken({"agrees": 2, "differs, reason known": 1})
+    '2 agree, 1 differs for a known reason'
+    """
+    words = {
+        "agrees": ("agrees", "agree"),
+        "differs, reason known": ("differs for a known reason", "differ for a known reason"),
+        "differs, reason unknown": ("differs and we do not know why",) * 2,
+        "no data": ("has no data", "have no data"),
+    }
+    return ", ".join(f"{n} {words[key][n != 1]}" for key, n in counts.items() if n)
 
 
 def as_csv(table: Table) -> str:

@@ -5,14 +5,17 @@ made once for all learners. Whatever the number of jobs, and wherever it was sto
 are the same: every run depends on its cell and seed alone.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from headwater import datasets
-from headwater.errors import HeadwaterError, ParameterError
+from headwater.errors import ParameterError
 from headwater.experiments.learners import algorithm
 from headwater.experiments.plan import Cell, DataPlan, Study
 from headwater.experiments.protocol import load, split
@@ -175,55 +178,42 @@ def cell_source(study: Study, cell: Cell) -> str:
     return study.data_plan(cell.data).source
 
 
-def in_parallel(
-    tasks: Iterable[Task], jobs: int, backend: str
-) -> Iterator[tuple[Task, Any]]:
+def in_parallel(tasks: Iterable[Task], jobs: int, backend: str) -> Iterator[tuple[Task, Any]]:
     """Each task with its result as it finishes, the most expensive first."""
     order = sorted(tasks, key=lambda task: -task.cost)
-    if jobs == 1 and backend == "loky":
-        for task in order:
-            yield task, task()
+    if not order or (jobs == 1 and backend == "loky"):
+        yield from ((task, task()) for task in order)
         return
-    joblib = _joblib()
-    _prepare(backend)
-    with joblib.parallel_config(backend=backend, n_jobs=jobs):
-        work = joblib.Parallel(return_as="generator_unordered", pre_dispatch="4*n_jobs")
+    joblib = _needed("joblib", "several jobs need joblib: pip install headwater[experiments].")
+    with _cluster(backend, jobs), joblib.parallel_config(backend=backend, n_jobs=jobs):
+        work = joblib.Parallel(return_as="generator_unordered", pre_dispatch="3*n_jobs")
         yield from work(joblib.delayed(_done)(task) for task in order)
 
 
 def _done(task: Task) -> tuple[Task, Any]:
-    try:
-        return task, task()
-    except HeadwaterError as error:
-        raise type(error)(str(error)) from None  # one that any backend can send back
+    return task, task()
 
 
-def _joblib() -> Any:
-    try:
-        import joblib  # type: ignore[import-untyped, unused-ignore]
-    except ModuleNotFoundError as missing:
-        raise ParameterError(
-            "several jobs need joblib: pip install headwater[experiments]."
-        ) from missing
-    return joblib
-
-
-def _prepare(backend: str) -> None:
-    """Make a backend known to joblib."""
+@contextmanager
+def _cluster(backend: str, jobs: int) -> Iterator[None]:
+    """The cluster that a backend runs on: the one that is set up, else one of our own, here."""
     if backend == "dask":
+        distributed = _needed("distributed", "the backend dask needs it: pip install distributed.")
+        address = os.environ.get("DASK_SCHEDULER_ADDRESS")
+        own = {"address": address} if address else {"n_workers": jobs, "threads_per_worker": 1}
         try:
-            from distributed import default_client
-        except ModuleNotFoundError as missing:
-            raise ParameterError("the backend dask needs dask: pip install distributed.") from missing
-        try:
-            default_client()
-        except ValueError as none:
-            raise ParameterError(
-                "the backend dask needs a client: set DASK_SCHEDULER_ADDRESS, or make one."
-            ) from none
+            distributed.default_client()
+        except ValueError:
+            with distributed.Client(**own, **({} if address else {"dashboard_address": None})):
+                yield
+            return
     elif backend == "ray":
-        try:
-            from ray.util.joblib import register_ray
-        except ModuleNotFoundError as missing:
-            raise ParameterError("the backend ray needs ray: pip install ray.") from missing
-        register_ray()
+        _needed("ray.util.joblib", "the backend ray needs it: pip install ray.").register_ray()
+    yield
+
+
+def _needed(module: str, otherwise: str) -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as missing:
+        raise ParameterError(f"--backend: {otherwise}") from missing

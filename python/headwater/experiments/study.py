@@ -85,8 +85,10 @@ def of_table(study: Study, table: int) -> Study | None:
 
 def with_data(study: Study, names: Iterable[str]) -> Study:
     """The study with these data sets alone."""
-    wanted = set(names)
-    return replace(study, data=tuple(plan for plan in study.data if plan.name in wanted))
+    wanted = tuple(names)
+    paper = None if study.paper is None else replace(study.paper, data=wanted)
+    data = tuple(plan for plan in study.data if plan.name in wanted)
+    return replace(study, data=data, paper=paper)
 
 
 def carry_out(
