@@ -19,7 +19,7 @@ pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 
 SAME = (
-    *("choices.jsonl", "runs.jsonl", "table.csv", "table2.csv", "table3.csv"),
+    *("choices.jsonl", "runs.jsonl", "table.csv", "pairs.csv", "labels-needed.csv"),
     *("report.md", "index.html", "plan.json"),
 )
 """What a study writes, times and machine apart."""

@@ -29,7 +29,9 @@ OPTIONS = (
         show_default=True,
         help="Where they run: here, or on the Dask or Ray cluster that is set up.",
     ),
-    click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Results' folder."),
+    click.option(
+        "--out", type=click.Path(path_type=Path, file_okay=False), help="Results' folder."
+    ),
     click.option(
         "--folder",
         type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -97,9 +99,11 @@ def carry_out_live(
             done.append((study, store))
     for study, store in done:
         found = compare(study, store)
-        shown = [(study.title, short_table(study, found))] if found else tables(study, store)
-        for title, table in shown:
-            console.print(drawn(table, title))
+        if found:
+            console.print(drawn(short_table(study, found), study.title))
+        else:
+            for part in reversed(tables(study, store)):
+                console.print(drawn(part.table, f"{study.title}. {part.title}"))
         for reason in reasons(found):
             console.print(reason, soft_wrap=True)
         if said := verdict(study, store):

@@ -33,7 +33,7 @@ def figure(study: Study, store: Store) -> str:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    style = {
+    style: Any = {
         "svg.hashsalt": "headwater",
         "svg.fonttype": "none",
         "font.family": "sans-serif",
@@ -47,12 +47,15 @@ def figure(study: Study, store: Store) -> str:
             _panel(axes, study, name, found)
         for axes in panels[len(lines) :]:
             axes.set_axis_off()
-        handles = {}
+        handles: dict[str, Any] = {}
         for axes in panels:
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
         drawn.legend(
-            handles.values(), handles.keys(), loc="outside upper center", ncols=min(6, len(handles))
+            list(handles.values()),
+            list(handles),
+            loc="outside upper center",
+            ncols=min(6, len(handles)),
         )
         text = io.StringIO()
         drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})

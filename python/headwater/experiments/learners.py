@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import headwater
 from headwater.errors import ParameterError
 from headwater.evaluation.widths import width_for_rate
 from headwater.experiments.plan import DataPlan, LearnerPlan
 from headwater.experiments.protocol import Split, attribute
+from headwater import learners
 from headwater.learners import query
 from headwater.learners.names import named, names, parameters_of
 from headwater.types import Trace
@@ -36,7 +36,7 @@ def algorithm(name: str) -> Algorithm:
     """
     if name in names():
         return Algorithm(lambda **given: named(name, **given), frozenset(parameters_of(name)))
-    found = attribute(name) if ":" in name else getattr(headwater, name, None)
+    found = attribute(name) if ":" in name else getattr(learners, name, None)
     if found is None or not callable(found):
         raise ParameterError(
             f"there is no algorithm {name!r}: it must be one of headwater.names(), a learner of"

@@ -1,22 +1,22 @@
 """A study as a TOML file: data sets × streams × learners × label rates × delays × repeats.
 
-    title = "Two learners, two label rates"
-    data = ["spambase", "splice"]
-    scale = "unit"
-    held_out = 0.2
-    label_rates = [0.05, 0.1]
-    repeats = 10
+title = "Two learners, two label rates"
+data = ["spambase", "splice"]
+scale = "unit"
+held_out = 0.2
+label_rates = [0.05, 0.1]
+repeats = 10
 
-    [streams.trapezoid]
-    kind = "Trapezoid"
-    chunks = 10
+[streams.trapezoid]
+kind = "Trapezoid"
+chunks = 10
 
-    [learners."FLLS-II"]
-    C = [0.1, 1, 10]          # a list is a grid: the best is chosen without looking at the test
+[learners."FLLS-II"]
+C = [0.1, 1, 10]          # a list is a grid: the best is chosen without looking at the test
 
-    [learners.AROW]
-    algorithm = "Linear"
-    normalize = "none"        # None, which TOML does not have
+[learners.AROW]
+algorithm = "Linear"
+normalize = "none"        # None, which TOML does not have
 """
 
 import difflib

@@ -133,7 +133,9 @@ def _called(source: str) -> tuple[Any, Any]:
     try:
         X, y = function()
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"{source}: must be a function that gives X and y: {error}.") from error
+        raise ParameterError(
+            f"{source}: must be a function that gives X and y: {error}."
+        ) from error
     return X, y
 
 

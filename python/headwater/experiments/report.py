@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html import escape
 from itertools import product
 from string import Template
+from typing import NamedTuple
 
 from headwater.experiments.comparison import Compared, compare, count
 from headwater.experiments.figures import figure
@@ -25,6 +26,7 @@ th, td { padding: .2rem .55rem; border-bottom: 1px solid #e2e2e2; text-align: ri
 th { color: #555; vertical-align: bottom; }
 .text { text-align: left; } td { white-space: nowrap; } td:last-child { white-space: normal; }
 .agrees { color: #00664b; } .differs { color: #b03a00; }
+summary { font-size: 1.1rem; font-weight: 600; margin: 1.5rem 0 .6rem; cursor: pointer; }
 svg { width: 100%; height: auto; display: block; margin: 1rem 0; }
 code { background: #f3f3f3; padding: .1rem .35rem; border-radius: .2rem; }
 footer { margin-top: 2.5rem; color: #555; font-size: .9rem; }
@@ -48,27 +50,40 @@ names.</footer>
 </body>
 </html>
 """)
+LONG = 200
+"""Rows of a table that is folded away at first."""
 TEXT_COLUMNS = {"data set", "algorithm", "setting", "stream", "labels come", "verdict", "reason"}
 
 
-def tables(study: Study, store: Store) -> list[tuple[str, Table]]:
-    """The study's tables with their titles: beside the paper's, or ours alone, and the tests."""
+class Part(NamedTuple):
+    """A table of a report: the name of its file, its title, and what it says."""
+
+    name: str
+    title: str
+    table: Table
+
+
+def tables(study: Study, store: Store) -> list[Part]:
+    """The study's tables: beside the paper's, or ours, what they come to before the numbers."""
     found = compare(study, store)
     if found:
-        return [(study.title, compared_table(study, found))]
-    shown = [(study.title, own_table(study, store))]
+        return [Part("table", study.title, compared_table(study, found))]
+    shown = []
     if study.compare and study.repeats > 1:
-        shown.append((f"Against {study.compare}, pair by pair", paired_table(study, store)))
+        title = f"Against {study.compare}, pair by pair"
+        shown.append(Part("pairs", title, paired_table(study, store)))
     if study.reach:
         title = f"Labels needed for the score of {study.compare} at {100 * study.reach:g} %"
-        shown.append((title, reach_table(study, store)))
-    return shown
+        shown.append(Part("labels-needed", title, reach_table(study, store)))
+    return [*shown, Part("table", "Every number", own_table(study, store))]
 
 
 def compared_table(study: Study, found: list[Compared]) -> Table:
     """Ours beside the paper's."""
-    head = ("table", "data set", "algorithm", "setting", "ours", "std", "labels %", "paper", "std")
-    head += ("difference", "in stds", "reference", "verdict", "reason")
+    head = (
+        *("table", "data set", "algorithm", "setting", "ours", "std", "labels %", "paper", "std"),
+        *("difference", "in stds", "reference", "verdict", "reason"),
+    )
     return Table(
         head,
         tuple(
@@ -163,8 +178,10 @@ def paired_table(study: Study, store: Store) -> Table:
     """Each learner against the one that the study names: means over the data sets, paired tests."""
     from headwater.evaluation import paired_t_test
 
-    head = ("algorithm", "stream", "labels come", "asked %", "data sets", "mean", study.compare)
-    head += ("difference", "better", "worse")
+    head = (
+        *("algorithm", "stream", "labels come", "asked %", "data sets", "mean", study.compare),
+        *("difference", "better", "worse"),
+    )
     rows = []
     others = [plan.name for plan in study.learners if plan.name != study.compare]
     streams = [plan.name for plan in study.streams]
@@ -346,7 +363,9 @@ def as_markdown(table: Table) -> str:
     """
     rule = ("---" if head in TEXT_COLUMNS else "---:" for head in table.head)
     lines = (table.head, tuple(rule), *table.rows)
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines
+    )
 
 
 def as_html(table: Table) -> str:
@@ -372,16 +391,22 @@ def as_html(table: Table) -> str:
 def markdown(study: Study, store: Store) -> str:
     """The report as Markdown, without the figure."""
     parts = [study.note.strip(), verdict(study, store)]
-    parts += [f"### {title}\n\n{as_markdown(table)}" for title, table in tables(study, store)]
+    parts += [f"### {part.title}\n\n{as_markdown(part.table)}" for part in tables(study, store)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def section(study: Study, store: Store) -> str:
     """The report as part of a page."""
-    parts = [f"<p>{escape(text)}</p>" for text in (study.note.strip(), verdict(study, store)) if text]
+    parts = [
+        f"<p>{escape(text)}</p>" for text in (study.note.strip(), verdict(study, store)) if text
+    ]
     parts.append(figure(study, store))
-    for title, table in tables(study, store):
-        parts += [f"<h2>{escape(title)}</h2>", as_html(table)]
+    for part in tables(study, store):
+        if part.table.rows:
+            parts.append(
+                f"<details{' open' * (part.name != 'table' or len(part.table.rows) < LONG)}>"
+                f"<summary>{escape(part.title)}</summary>{as_html(part.table)}</details>"
+            )
     return "\n".join(part for part in parts if part)
 
 

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from headwater._core import __version__
 from headwater.experiments.plan import Cell, Study
 from headwater.experiments.runs import Chosen, Outcome
 
@@ -158,8 +159,6 @@ class Store:
 
 def fingerprint(study: Study, cell: Cell, contents: dict[str, str]) -> str:
     """A checksum of everything that a cell's runs depend on, its seed apart."""
-    from headwater import __version__
-
     said = {
         "version": __version__,
         "contents": contents.get(cell.data, ""),

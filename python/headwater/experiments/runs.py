@@ -136,9 +136,7 @@ def _follow(
 def _with_late_labels(learner: Any, cell: Cell, one: Split, seed: int) -> Trace:
     """The trace of a session whose labels come as the cell says."""
     labels = cell.labels
-    oracle = Oracle(
-        one.y, delay=labels.delay, wrong=labels.wrong, never=labels.never, seed=seed
-    )
+    oracle = Oracle(one.y, delay=labels.delay, wrong=labels.wrong, never=labels.never, seed=seed)
     session = Session(learner, oracle)
     names = list(one.X.names)
     indices, values = one.X.indices.tolist(), one.X.data.tolist()

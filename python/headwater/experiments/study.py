@@ -1,8 +1,9 @@
 """A study from its file to its report, in a folder that a second call goes on with.
 
 The folder holds `choices.jsonl` and `runs.jsonl` (every number, in the order of the plan),
-`table*.csv`, `report.md` and `index.html`, `plan.json` (what was run: the plan, seeds, versions and
-checksums) and, apart because they are never the same, `times.jsonl` and `machine.json`.
+`table.csv` (and `pairs.csv`, `labels-needed.csv`), `report.md` and `index.html`, `plan.json` (what
+was run: the plan, seeds, versions and checksums) and, apart because they are never the same,
+`times.jsonl` and `machine.json`.
 """
 
 import json
@@ -17,7 +18,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from headwater import __version__, datasets
+from headwater import datasets
+from headwater._core import __version__
 from headwater.errors import ParameterError
 from headwater.experiments.comparison import compare, count, our_cell
 from headwater.experiments.papers import read_table
@@ -58,9 +60,7 @@ def studies_of(paper: str, table: int | None = None) -> list[Study]:
     >>> [study.name for study in studies_of("flls", table=3)]
     ['flls-tables-3-4']
     """
-    found = [
-        read_study(path) for name, path in packaged().items() if name.startswith(f"{paper}-")
-    ]
+    found = [read_study(path) for name, path in packaged().items() if name.startswith(f"{paper}-")]
     if table is None:
         return found
     narrowed = [of_table(study, table) for study in found if study.paper is not None]
@@ -116,9 +116,8 @@ def carry_out(
 def write_report(study: Study, store: Store, contents: dict[str, str]) -> None:
     """Everything that people and programs read of a study."""
     out = store.folder
-    for place, (_, table) in enumerate(tables(study, store), start=1):
-        name = "table.csv" if place == 1 else f"table{place}.csv"
-        write(out / name, as_csv(table))
+    for part in tables(study, store):
+        write(out / f"{part.name}.csv", as_csv(part.table))
     write(out / "report.md", f"## {study.title}\n\n{markdown(study, store)}")
     body = section_here(study, store)
     write(out / "index.html", page(study.title, body, f"headwater study {study.name}"))
@@ -172,10 +171,19 @@ def write(path: Path, text: str) -> None:
 def summarise(done: list[tuple[Study, Store]], out: Path) -> None:
     """One report of several studies: what agrees and what does not, then each in turn."""
     compared = [one for study, store in done for one in compare(study, store)]
-    head = ("paper", "table", "agrees", "differs, reason known", "differs, reason unknown", "no data")
+    head = (
+        "paper",
+        "table",
+        "agrees",
+        "differs, reason known",
+        "differs, reason unknown",
+        "no data",
+    )
     rows = []
     for paper, table in dict.fromkeys((one.printed.paper, one.printed.table) for one in compared):
-        cells = [one for one in compared if (one.printed.paper, one.printed.table) == (paper, table)]
+        cells = [
+            one for one in compared if (one.printed.paper, one.printed.table) == (paper, table)
+        ]
         rows.append((paper, str(table), *map(str, count(cells).values())))
     rows.append(("all", "", *map(str, count(compared).values())))
     overview = Table(head, tuple(rows))
@@ -185,5 +193,8 @@ def summarise(done: list[tuple[Study, Store]], out: Path) -> None:
         body += [f"<h2>{escape(study.title)}</h2>", section_here(study, store)]
         text.append(f"## {study.title}\n\n{markdown(study, store)}")
     write(out / "summary.csv", as_csv(overview))
-    write(out / "index.html", page("The papers' tables, run again", "\n".join(body), "headwater reproduce"))
+    write(
+        out / "index.html",
+        page("The papers' tables, run again", "\n".join(body), "headwater reproduce"),
+    )
     write(out / "report.md", "\n\n".join(text))
