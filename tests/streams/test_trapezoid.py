@@ -211,3 +211,53 @@ def test_an_index_beyond_the_columns_is_refused() -> None:
 def test_labels_must_be_one_a_row() -> None:
     with pytest.raises(LabelError, match="y must be one label a row, 1, got 2"):
         Trapezoid([[1.0]], [True, False])
+
+
+@given(
+    T=st.integers(1, 60),
+    d=st.integers(1, 40),
+    fractions=st.lists(st.floats(0.01, 1), min_size=1, max_size=12).map(sorted),
+)
+def test_olsfs_schedule_is_that_of_its_formula(T: int, d: int, fractions: list[float]) -> None:
+    table, labels = numbered_table(T, d)
+    stream = Trapezoid(table, labels, fractions=fractions, shuffle=False)
+    m = len(fractions)
+    step = max(1, T // m)
+    for t, (event, _) in enumerate(stream, start=1):
+        j = min(m, max((t - 1) // step, 1))
+        assert list(event) == list(range(max(1, math.floor(fractions[j - 1] * d + 1e-9))))
+    assert_batch_is_the_loop(stream)
+
+
+def test_olsfs_first_share_lasts_twice_and_its_last_is_what_remains() -> None:
+    table, labels = numbered_table(43, 20)
+    stream = Trapezoid(table, labels, fractions=(0.1, 0.4, 0.7, 1))
+    assert stream.shown == (2, 8, 14, 20)
+    assert [len(event) for event, _ in stream] == [2] * 20 + [8] * 10 + [14] * 10 + [20] * 3
+    even, labels = numbered_table(40, 20)
+    assert {len(event) for event, _ in Trapezoid(even, labels, fractions=(0.5, 1))} == {10}
+
+
+@given(T=st.integers(1, 60), d=st.integers(1, 40), m=st.integers(1, 12))
+def test_olvfs_schedule_is_that_of_its_formula(T: int, d: int, m: int) -> None:
+    table, labels = numbered_table(T, d)
+    stream = Trapezoid(table, labels, chunks=m, widening="olvf", shuffle=False)
+    for t, (event, _) in enumerate(stream, start=1):
+        chunk = 1 + m * (t - 1) // T
+        assert list(event) == list(range(min(d, 1 + chunk * ((d + 1) // m))))
+
+
+def test_olvfs_schedule_of_nine_columns_shows_one_more_than_ours() -> None:
+    table, labels = numbered_table(10, 9)
+    assert Trapezoid(table, labels, widening="olvf").shown == (2, 3, 4, 5, 6, 7, 8, 9, 9, 9)
+
+
+@pytest.mark.parametrize("also", [{"chunks": 4}, {"start": 0.1}, {"widening": "olvf"}])
+def test_fractions_leave_no_room_for_another_schedule(also: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="Trapezoid: fractions make chunks of their own"):
+        Trapezoid([[1.0]], [True], fractions=(0.5, 1), **also)
+
+
+def test_olvfs_schedule_has_no_start_share() -> None:
+    with pytest.raises(ParameterError, match=r"Trapezoid: widening=.* leave start out"):
+        Trapezoid([[1.0]], [True], start=0.5, widening="olvf")
