@@ -15,7 +15,7 @@ COMMANDS = {
     "demo": "Watch four learners on a sensor network that is built while it runs.",
     "datasets": "List the data sets of the papers, and fetch those that are public as they are.",
     "reproduce": "Run a paper's experiments again: our tables and figures beside the printed ones.",
-    "study": "Run a study of your own: data sets, streams, learners and label rates in a TOML file.",
+    "study": "Run a study of your own: data sets, streams, learners, label rates in a TOML file.",
 }
 """Every command, in the order of `--help`; each is the function of its name in its own module."""
 

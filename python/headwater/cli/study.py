@@ -21,7 +21,7 @@ def study(
     out: Path | None,
     folder: Path | None,
 ) -> None:
-    """Run a study of your own: data sets, streams, learners and label rates in a TOML file.
+    """Run a study of your own: data sets, streams, learners, label rates in a TOML file.
 
     FILE is a TOML file, or the name of a study that comes with the package. A study that was
     stopped goes on where it was.

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +10,8 @@ from headwater.errors import ParameterError
 from headwater.evaluation.widths import width_for_rate
 from headwater.experiments.plan import DataPlan, LearnerPlan
 from headwater.experiments.protocol import Split, attribute
-from headwater import learners
 from headwater.learners import query
+from headwater.learners.base import Learner
 from headwater.learners.names import named, names, parameters_of
 from headwater.types import Trace
 
@@ -36,15 +35,21 @@ def algorithm(name: str) -> Algorithm:
     """
     if name in names():
         return Algorithm(lambda **given: named(name, **given), frozenset(parameters_of(name)))
-    found = attribute(name) if ":" in name else getattr(learners, name, None)
+    found: Any = attribute(name) if ":" in name else _classes(Learner).get(name)
     if found is None or not callable(found):
         raise ParameterError(
             f"there is no algorithm {name!r}: it must be one of headwater.names(), a learner of"
             " the package, or module:callable."
         )
-    if is_dataclass(found):
-        return Algorithm(found, frozenset(one.name for one in fields(found)))
     return Algorithm(found, frozenset(inspect.signature(found).parameters))
+
+
+def _classes(base: type[Learner]) -> dict[str, type[Learner]]:
+    """Every learner of the package by the name of its class."""
+    found = {one.__name__: one for one in base.__subclasses__()}
+    return found | {
+        name: one for kind in list(found.values()) for name, one in _classes(kind).items()
+    }
 
 
 class Built(NamedTuple):

@@ -36,7 +36,7 @@ class Split(NamedTuple):
 
     X: Rows
     y: NDArray[Any]
-    test_X: Rows
+    test_X: Rows  # noqa: N815
     test_y: NDArray[Any]
     first_scored: int
     """Events before this one do not count: before the replacement of an evolvable stream."""
@@ -99,12 +99,12 @@ def _scaled(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
 def _load(source: str, classes: tuple[int, ...], scale: Scale, folder: Path | None) -> Data:
     if ":" in source and not Path(source).exists():
         X, y = _called(source)
-        table, names, known = table_of(source, X), getattr(X, "names", None), source
-        labels = np.asarray(y)
+        table, names = table_of(source, X), getattr(X, "names", None)
+        labels, known = np.asarray(y), source
     else:
         data = datasets.load(source, folder)
-        table, names, known = table_of(source, data.X), data.names, data.entry.sha256
-        labels = np.asarray(data.y)
+        table, names = table_of(source, data.X), data.names
+        labels, known = np.asarray(data.y), data.entry.sha256 or source
     columns = tuple(range(table.width)) if names is None else tuple(names)
     kept = np.flatnonzero(np.isin(labels, classes)) if classes else np.arange(len(labels))
     labels = labels[kept]

@@ -159,20 +159,21 @@ class Store:
 
 def fingerprint(study: Study, cell: Cell, contents: dict[str, str]) -> str:
     """A checksum of everything that a cell's runs depend on, its seed apart."""
+    learner = asdict(study.learner_plan(cell.learner))
+    for key in ("streams", "printed", "setting"):
+        del learner[key]  # they say where a cell stands, not what it is
     said = {
         "version": __version__,
         "contents": contents.get(cell.data, ""),
         "data": asdict(study.data_plan(cell.data)),
         "stream": asdict(study.stream_plan(cell.stream)),
-        "learner": asdict(study.learner_plan(cell.learner)),
+        "learner": learner,
         "rate": cell.rate,
         "labels": asdict(cell.labels),
         "protocol": (study.scale, study.held_out, study.score, study.choose, study.choice_repeats),
         "width": study.one_width,
         "curve": study.figure in ("time", "loss"),
     }
-    for key in ("streams", "printed", "setting"):
-        said["learner"].pop(key)
     text = json.dumps(said, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
