@@ -1,7 +1,7 @@
 """The papers' data sets by name: what is known of them, and how they are read and fetched."""
 
 from headwater.datasets.dataset import Dataset, load
-from headwater.datasets.fetch import fetch
+from headwater.datasets.fetching import fetch
 from headwater.datasets.registry import Entry, entries, entry
 
 __all__ = ["Dataset", "Entry", "entries", "entry", "fetch", "load"]

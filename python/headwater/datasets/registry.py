@@ -136,7 +136,7 @@ def entry(name: str) -> Entry:
     'poisonous=+1, edible=-1; one-hot without stalk-root'
     """
     known = _registry()
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
         hint = f" The nearest: {', '.join(near)}." if near else ""
         raise ParameterError(f"datasets: there is no data set {name!r}.{hint}")

@@ -16,8 +16,8 @@ class FLLS(Learner):
     """Linear classifier that asks for few labels and accepts new features at any time.
 
     It asks when its margin is small, takes a passive-aggressive step when the label comes, and
-    keeps only its largest weights. Gu, Qian and Hou, *Learning with incremental features and
-    scarce labels*.
+    keeps only its largest weights. Gu, Qian and Hou, *Incremental Feature Spaces Learning
+    with Label Scarcity*.
 
     Parameters
     ----------

@@ -1,0 +1,147 @@
+"""svmlight text, read and written: as scikit-learn reads it, and nothing that is not svmlight."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_svmlight_file  # type: ignore[import-untyped]
+
+from headwater.datasets.svmlight import Csr, format_svmlight, parse_svmlight, read_svmlight
+from headwater.errors import DatasetError
+
+
+def parsed(text: bytes, d: int = 9) -> Csr:
+    return parse_svmlight("here", text, d)
+
+
+def test_rows_are_read_as_they_are_written() -> None:
+    rows = parsed(b"+1 1:0.5 3:-2e-3\n-1\n2 9:.25\n")
+    assert rows.labels.tolist() == [1, -1, 2]
+    assert rows.indptr.tolist() == [0, 2, 2, 3]
+    assert rows.indices.tolist() == [0, 2, 8]
+    assert rows.data.tolist() == [0.5, -0.002, 0.25]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"1 1:2 2:3 \n-1 2:4\t\n",
+        b"1 1:2 2:3\r\n-1 2:4\r\n",
+        b"\n  1  1:2   2:3\n\n-1 2:4",
+        b"1\t1:2\v2:3\n-1\f2:4\n",
+    ],
+)
+def test_white_space_and_empty_lines_make_no_difference(text: bytes) -> None:
+    plain = parsed(b"1 1:2 2:3\n-1 2:4\n")
+    assert [part.tolist() for part in parsed(text)] == [part.tolist() for part in plain]
+
+
+def test_no_text_is_no_rows() -> None:
+    assert [array.tolist() for array in parsed(b"")] == [[0], [], [], []]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what", "got"),
+    [
+        (b"1 1:2\n1 1:2 3\n", 2, "index:value pairs", "3"),
+        (b"1 1:2 3 4:5\n", 1, "index:value pairs", "4:5"),
+        (b"1:2\n", 1, "index:value pairs", "2"),
+        (b"1 1:\n", 1, "index:value pairs", ":"),
+        (b"1 1: 2\n", 1, "index:value pairs", ":"),
+        (b"1 1 :2\n", 1, "index:value pairs", ":2"),
+        (b"1 :2\n", 1, "index:value pairs", ":2"),
+        (b"1 1::2\n", 1, "index:value pairs", "::2"),
+        (b"1 1:2:3\n", 1, "index:value pairs", "3"),
+        (b":\n", 1, "index:value pairs", ":"),
+        (b"1 1:2\n\n1 1:two\n", 3, "numbers only", "two"),
+        (b"1 qid:3 1:2\n", 1, "numbers only", "qid:3"),
+        (b"one 1:2\n", 1, "numbers only", "one"),
+        (b"1 1:1-2\n", 1, "numbers only", "1-2"),
+        (b"1 1:1.5.2\n", 1, "numbers only", "1.5.2"),
+        (b"1 1:1-2 2:x\n", 1, "numbers only", "1-2"),
+        (b"1 1:1_0\n", 1, "numbers only", "1_0"),
+        (b"1 1:2\x00\n", 1, "numbers only", "2\\x00"),
+        (b"1 1:nan\n", 1, "finite numbers only", "nan"),
+        (b"1 1:1e999\n", 1, "finite numbers only", "1e999"),
+        (b"0.5 1:2\n", 1, "a label must be a whole number", "0.5"),
+        (b"1 0:2\n", 1, "in 1..9 that ascend", "0:2"),
+        (b"1 -1:2\n", 1, "in 1..9 that ascend", "-1:2"),
+        (b"1 1.5:2\n", 1, "in 1..9 that ascend", "1.5:2"),
+        (b"1 9:1\n1 10:2\n", 2, "in 1..9 that ascend", "10:2"),
+        (b"1 3:1 3:2\n", 1, "in 1..9 that ascend", "3:2"),
+        (b"1 3:1 2:2\n", 1, "in 1..9 that ascend", "2:2"),
+    ],
+)
+def test_what_is_not_svmlight_is_refused_with_its_line(
+    text: bytes, line: int, what: str, got: str
+) -> None:
+    with pytest.raises(DatasetError) as refused:
+        parsed(text)
+    message = str(refused.value)
+    assert message.startswith(f"here, line {line}: ")
+    assert what in message
+    assert message.endswith(f"got '{got}'.")
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([-1, 1]),
+            st.dictionaries(st.integers(1, 30), st.floats(allow_nan=False, allow_infinity=False)),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_what_is_written_is_read_again_bit_for_bit(
+    events: list[tuple[int, dict[int, float]]],
+) -> None:
+    columns = [sorted(event) for _, event in events]
+    values = [event[column] for _, event in events for column in sorted(event)]
+    rows = Csr(
+        np.cumsum([0, *map(len, columns)]),
+        np.array([column - 1 for there in columns for column in there], np.int32),
+        np.array(values, np.float64),
+        np.array([label for label, _ in events]),
+    )
+    again = parsed(format_svmlight(rows), 30)
+    kept = rows.data != 0
+    assert again.labels.tolist() == rows.labels.tolist()
+    assert again.indices.tolist() == rows.indices[kept].tolist()
+    assert again.data.tobytes() == rows.data[kept].tobytes()
+
+
+def test_a_text_is_written_in_one_form_only() -> None:
+    assert (
+        format_svmlight(parsed(b"1 1:2.0 2:0.0 3:0.50\n-1 1:1e3 \n"))
+        == b"+1 1:2 3:0.5\n-1 1:1000\n"
+    )
+    assert format_svmlight(parsed(b"3 1:1e20\n1\n")) == b"3 1:1e+20\n1\n"
+
+
+def test_it_reads_what_scikit_learn_reads(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    lines = []
+    for label in rng.integers(1, 5, size=200):
+        columns = np.flatnonzero(rng.random(40) < 0.2) + 1
+        pairs = [f"{column}:{float(rng.normal())!r}" for column in columns]
+        lines.append(" ".join([str(label), *pairs]))
+    path = tmp_path / "random.svm.gz"
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    X, y = load_svmlight_file(str(path), n_features=40, zero_based=False)
+    rows = read_svmlight(path, 40)
+    assert rows.indptr.tolist() == X.indptr.tolist()
+    assert rows.indices.tolist() == X.indices.tolist()
+    assert rows.data.tobytes() == X.data.tobytes()
+    assert rows.labels.tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("damage", [b"1 1:2\n", gzip.compress(b"1 1:2\n" * 99)[:-9], b"\x1f\x8b"])
+def test_a_file_that_cannot_be_unpacked_is_refused_by_name(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "odd.svm.gz"
+    path.write_bytes(damage)
+    with pytest.raises(DatasetError, match=r"odd\.svm\.gz: must be gzipped text: .*\.$"):
+        read_svmlight(path, 3)
