@@ -28,7 +28,13 @@ from headwater.errors import (
     ParameterError,
     StepError,
 )
-from headwater.evaluation import Scores, cross_validated, learning_curve, prequential
+from headwater.evaluation import (
+    ErrorEstimate,
+    Scores,
+    cross_validated,
+    learning_curve,
+    prequential,
+)
 from headwater.limits import LIMITS
 from headwater.streams import SensorNetwork, Trapezoid, Varying
 
@@ -467,6 +473,8 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
         lambda v: learning_curve(hw.PAA(), (TWICE, [0, 1]), TWICE, [0, 1], points=v),
         [0, 1.5, None],
     ),
+    "level": (lambda v: ErrorEstimate(level=v), [0, 1, 95, nan, None]),
+    "floor": (lambda v: ErrorEstimate(floor=v), [-0.1, 1.1, nan, None]),
     "costs": (lambda v: Scores(costs=v), [1, (1,), (1, -1), (1, inf), (nan, 1), "12"]),
 }
 

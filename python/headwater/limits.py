@@ -200,6 +200,8 @@ LIMITS: dict[str, Limit] = {
     # evaluation
     "window": COUNT,
     "points": COUNT,
+    "level": INSIDE,
+    "floor": RATE,
     "folds": Limit(_whole, lambda v: v >= 2, "a whole number, 2 or above"),
     "costs": Limit(
         _pair,

@@ -89,6 +89,18 @@ def test_arrays_and_streams_give_the_same_run() -> None:
     assert numbered.scores.errors == by_stream.scores.errors
 
 
+@pytest.mark.parametrize("name", hw.names())
+def test_every_learner_that_predicts_classes_can_be_run(name: str) -> None:
+    generator = np.random.default_rng(0)
+    labels = generator.random(60) < 0.5
+    table = generator.normal(size=(60, 3)) + labels[:, np.newaxis]
+    run = prequential(hw.named(name), (table, labels), window=25)
+    assert run.ends.tolist() == [25, 50, 60]
+    assert run.scores.events == 60
+    assert run.scores.asked == hw.named(name).simulate(table, labels).asked.sum()
+    assert 0 <= run.sparsity <= 1
+
+
 def test_several_classes_are_scored_by_their_predictions() -> None:
     classes = np.where(Y, "incident", np.where(np.arange(2_300) % 2, "quiet", "calm"))
     trace = hw.MPAA().simulate(X, classes)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.errors import EventError, LabelError
+from headwater.errors import EventError, LabelError, ParameterError
 from headwater.evaluation import ClassScores, Scores
 from headwater.evaluation.metrics import roc_auc
 
@@ -140,6 +140,8 @@ def test_labels_of_any_form_are_taken_and_others_refused() -> None:
     scores = Scores(classes=("ham", 1))
     scores.update_many([1.0, -1.0], ["ham", 1])
     assert scores.errors == 2
+    with pytest.raises(ParameterError, match=r"classes must be \(negative, positive\), got"):
+        Scores(classes=("ham", "spam", "eggs"))
     with pytest.raises(LabelError, match="labels must be 'ham' or 1, got 'eggs'"):
         scores.update(1.0, "eggs")
     with pytest.raises(LabelError, match=r"got None|got nan"):

@@ -3,6 +3,7 @@
 from headwater.evaluation.choice import Choice, cross_validated
 from headwater.evaluation.comparison import PairedTest, paired_t_test
 from headwater.evaluation.held_out import held_out, sparsity
+from headwater.evaluation.honest import ErrorEstimate, Interval, audited, estimate_error
 from headwater.evaluation.prequential import Prequential, learning_curve, prequential
 from headwater.evaluation.scores import ClassScores, Scores
 from headwater.evaluation.widths import AtRate, width_for_rate
@@ -11,10 +12,14 @@ __all__ = [
     "AtRate",
     "Choice",
     "ClassScores",
+    "ErrorEstimate",
+    "Interval",
     "PairedTest",
     "Prequential",
     "Scores",
+    "audited",
     "cross_validated",
+    "estimate_error",
     "held_out",
     "learning_curve",
     "paired_t_test",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headwater.errors import EventError, LabelError
+from headwater.errors import EventError, LabelError, ParameterError
 from headwater.evaluation.metrics import margins_of, positives
 from headwater.limits import check
 from headwater.types import Label
@@ -57,8 +57,12 @@ class Scores:
         costs: tuple[float, float] | None = None,
         sensitivity_weight: float = 0.5,
     ) -> None:
-        plain = check("Scores", costs=costs, sensitivity_weight=sensitivity_weight)
-        self.classes = classes
+        plain = check("Scores", classes=classes, costs=costs, sensitivity_weight=sensitivity_weight)
+        self.classes: tuple[Label, ...] | None = plain["classes"]
+        if self.classes is not None and len(self.classes) != 2:
+            raise ParameterError(
+                f"Scores: classes must be (negative, positive), got {self.classes!r}."
+            )
         self.costs: tuple[float, float] | None = plain["costs"]
         self.sensitivity_weight: float = plain["sensitivity_weight"]
         self.errors = 0
