@@ -23,7 +23,10 @@ OUTER = {"cli", "service", "experiments", "adapters", "datasets"}
 """Where libraries that are optional extras may be imported."""
 LOANS = {"evaluation": {"scipy"}}
 """What else a part may import: its paired test is SciPy's, imported when it is called."""
-EXTRAS = {"matplotlib", "scipy", "sklearn", "river", "pandas", "pyarrow", "polars", "pooch"}
+EXTRAS = {
+    *("matplotlib", "scipy", "sklearn", "river", "pandas", "pyarrow", "polars"),
+    *("skactiveml", "mlflow", "pooch"),
+}
 
 PACKAGE = Path(headwater.__file__).parent
 PROJECT = Path(__file__).parent.parent

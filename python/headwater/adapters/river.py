@@ -1,0 +1,403 @@
+"""The learners as River estimators, under their own names.
+
+They stand in River's pipelines, behind its transformers, in its evaluators; features may come and
+go from event to event and from batch to batch. `learn_one` and `learn_many` learn every label they
+are given; `Active` asks for labels by the learner's query rule.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+try:
+    from river import active, base, compose
+except ImportError as error:
+    raise ImportError(
+        "headwater.adapters.river needs River: pip install 'headwater[river]'."
+    ) from error
+
+import numpy as np
+
+from headwater.adapters.frames import read_frame
+from headwater.errors import LabelError, ParameterError
+from headwater.learners import fesl, flls, linear, olsf, olvf, paa, regression
+from headwater.learners.base import Learner
+from headwater.types import Event, Label
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "CSPAA",
+    "FESL",
+    "FLLS",
+    "MPAA",
+    "OLSF",
+    "OLVF",
+    "PAA",
+    "Active",
+    "Linear",
+    "PARegressor",
+]
+
+Pair: TypeAlias = tuple[Label | None, Label | None]
+"""The labels (negative, positive) of two classes; None: not met yet."""
+
+
+class _Estimator(base.Estimator):
+    """What all have in common: a learner inside, made of the same parameters."""
+
+    _kind: ClassVar[type[Learner]]
+    _fixed: ClassVar[Mapping[str, Any]]
+
+    def __init_subclass__(
+        cls, kind: type[Learner] | None = None, fixed: Mapping[str, Any] | None = None
+    ) -> None:
+        if kind is not None:
+            cls._kind, cls._fixed = kind, fixed or {}
+            cls.__init__ = _constructor(kind, cls._fixed)  # type: ignore[method-assign]
+            cls.__doc__ = _with_parameters(cls.__doc__ or "", kind.__doc__ or "", cls._fixed)
+
+    @property
+    def learner(self) -> Learner:
+        """The learner inside: its `weights()`, `features()`, `explain_one(x)`, `save(path)`.
+
+        One of two classes speaks of False and True, unless `classes` names them.
+        """
+        return self._learner
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        return int(super()._raw_memory_usage) + len(self._learner.to_bytes())
+
+
+def _constructor(kind: type[Learner], fixed: Mapping[str, Any]) -> Callable[..., None]:
+    """An `__init__` with the parameters of a learner, as River looks them up."""
+
+    def __init__(self: Any, **parameters: Any) -> None:  # noqa: N807
+        self._learner = kind(**fixed, **parameters)
+        for name, value in self._learner.parameters().items():
+            if name not in fixed:
+                setattr(self, name, value)
+
+    plain = inspect.signature(kind.__init__)
+    free = [one for name, one in plain.parameters.items() if name not in fixed]
+    __init__.__signature__ = plain.replace(parameters=free)  # type: ignore[attr-defined]
+    return __init__
+
+
+def _with_parameters(own: str, text: str, fixed: Mapping[str, Any]) -> str:
+    """A docstring with the description of a learner's parameters put before its examples."""
+    section = re.search(r"^Parameters\n-+\n.*?(?=^Examples\n)", inspect.cleandoc(text), re.M | re.S)
+    described = section[0] if section else ""
+    for name in fixed:
+        described = re.sub(rf"^{name}\n(?:    .*\n)+", "", described, flags=re.M)
+    return inspect.cleandoc(own).replace("Examples\n", f"{described}Examples\n", 1)
+
+
+def _read(x: Any) -> Event:
+    """An event with n-grams, which River names by tuples, named by their words."""
+    if tuple not in map(type, x):
+        return x
+    return {" ".join(map(str, n)) if isinstance(n, tuple) else n: v for n, v in x.items()}
+
+
+class _Classifier(_Estimator, base.MiniBatchClassifier):
+    """A classifier: labels go in and out as River's users write them."""
+
+    classes: Any
+    _pair: Pair = (None, None)
+
+    @property
+    def _multiclass(self) -> bool:
+        return self._learner._parts().labels == "multiclass"
+
+    @property
+    def _spells(self) -> bool:
+        """Whether the labels of two classes are found here, as they come."""
+        return self.classes is None and not self._multiclass
+
+    def learn_one(self, x: Event, y: Label) -> None:
+        """Learn the label of an event; the query rule is not consulted."""
+        if not self._spells:
+            return self._learner.learn_one(_read(x), y)
+        (side,), pair = _sides(self._pair, [y])
+        self._learner.learn_one(_read(x), side)
+        self._pair = pair
+
+    def learn_many(self, X: "pd.DataFrame", y: "pd.Series[Any]") -> None:
+        """`learn_one` of each row; columns may differ from batch to batch, null is absent."""
+        rows, names = read_frame(X)
+        if not self._spells:
+            return self._learner.learn_many(rows, y, names=names)
+        sides, pair = _sides(self._pair, y)
+        self._learner.learn_many(rows, sides, names=names)
+        self._pair = pair
+
+    def predict_one(self, x: Event) -> Any:
+        """The label that it predicts; None from several classes before any is known."""
+        prediction = self._learner.predict_one(_read(x))
+        return _spelled(self._pair)[bool(prediction)] if self._spells else prediction
+
+    def predict_proba_one(self, x: Event) -> dict[Any, float]:
+        """A probability a label."""
+        probabilities = self._learner.predict_proba_one(_read(x))
+        if not self._spells:
+            return probabilities
+        negative, positive = _spelled(self._pair)
+        if negative == positive:
+            return {negative: 1.0}
+        return {negative: probabilities[False], positive: probabilities[True]}
+
+    def predict_many(self, X: "pd.DataFrame") -> "pd.Series[Any]":
+        """`predict_one` of each row."""
+        import pandas as pd
+
+        rows, names = read_frame(X)
+        predicted = self._learner.predict_many(rows, names=names)
+        if self._spells:
+            labels = _spelled(self._pair)
+            predicted = [labels[side] for side in predicted.astype(int).tolist()]
+        return pd.Series(predicted, index=X.index)
+
+    def predict_proba_many(self, X: "pd.DataFrame") -> "pd.DataFrame":
+        """`predict_proba_one` of each row, a column a label."""
+        import pandas as pd
+
+        rows, names = read_frame(X)
+        table = self._learner.predict_proba_many(rows, names=names)
+        labels = _spelled(self._pair) if self._spells else self._learner.labels
+        if self._spells and labels[0] == labels[1]:
+            labels, table = labels[:1], np.ones((len(X), 1))
+        return pd.DataFrame(table, index=X.index, columns=pd.Index(labels))
+
+
+def _sides(pair: Pair, labels: Iterable[Any]) -> tuple[list[bool], Pair]:
+    """Whether each label is the positive one, and the two labels as they are known after it."""
+    sides = []
+    for label in labels:
+        plain = _plain(label)
+        if pair == (None, None) and isinstance(plain, bool):
+            pair = (False, True)
+        if plain not in pair:
+            free = [side for side in (False, True) if pair[side] is None]
+            if not free:
+                raise LabelError(
+                    f"label: the labels so far were {pair[0]!r} and {pair[1]!r}, got {plain!r};"
+                    " MPAA and Linear(multiclass=True) take more than two."
+                )
+            side = plain == 1 if len(free) == 2 else free[0]
+            pair = (pair[0], plain) if side else (plain, pair[1])
+        sides.append(plain == pair[1])
+    return sides, pair
+
+
+def _plain(label: Any) -> str | int | bool:
+    """A label without NumPy's types."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    if isinstance(plain, float) and plain.is_integer():
+        return int(plain)
+    if isinstance(plain, (str, int)):
+        return plain
+    raise LabelError(f"label: expected a str, an int or a bool, got {label!r}.")
+
+
+def _spelled(pair: Pair) -> tuple[Any, Any]:
+    """The labels to predict; before the second is met 0, 1 and -1 have their usual opposite."""
+    negative, positive = pair
+    if negative is None:
+        return (False, True) if positive is None else (0, positive)
+    if positive is None:
+        return negative, 1 if negative in (0, -1) else negative
+    return negative, positive
+
+
+class FLLS(_Classifier, kind=flls.FLLS):
+    """`headwater.FLLS` for River.
+
+    Examples
+    --------
+    >>> from headwater.adapters import river as hw_river
+    >>> from river import feature_extraction
+    >>> model = feature_extraction.BagOfWords() | hw_river.FLLS()
+    >>> model.learn_one("cheap pills", "spam")
+    >>> model.learn_one("see you tomorrow", "ham")
+    >>> model.predict_one("pills tomorrow, cheap")
+    'spam'
+    """
+
+
+class OLSF(_Classifier, kind=olsf.OLSF):
+    """`headwater.OLSF` for River.
+
+    Examples
+    --------
+    >>> from headwater.adapters import river as hw_river
+    >>> model = hw_river.OLSF(kept_share=1.0)
+    >>> model.learn_one({"rain": 1.0}, True)
+    >>> model.predict_one({"rain": 2.0, "wind": 1.0})
+    True
+    """
+
+
+class PAA(_Classifier, kind=paa.PAA):
+    """`headwater.PAA` for River.
+
+    Examples
+    --------
+    >>> from headwater.adapters import river as hw_river
+    >>> model = hw_river.PAA()
+    >>> model.learn_one({"rain": 1.0}, True)
+    >>> model.learner.weights()
+    {'rain': 1.0}
+    """
+
+
+class MPAA(_Classifier, kind=paa.MPAA):
+    """`headwater.MPAA` for River: several classes, met as they come.
+
+    Examples
+    --------
+    >>> from headwater.adapters import river as hw_river
+    >>> model = hw_river.MPAA()
+    >>> for fruit in ("apple", "lemon", "plum"):
+    ...     model.learn_one({f"smells of {fruit}": 1.0}, fruit)
+    >>> model.predict_one({"smells of plum": 1.0})
+    'plum'
+    """
+
+
+class CSPAA(_Classifier, kind=paa.CSPAA):
+    """`headwater.CSPAA` for River. Of labels that are neither bool nor 0 and 1, name the rare one
+    by `classes=(usual, rare)`.
+
+    Examples
+    --------
+    >>> from headwater.adapters import river as hw_river
+    >>> model = hw_river.CSPAA(positive_margin=9.0, classes=("well", "ill"))
+    >>> model.learn_one({"fever": 1.0}, "ill")
+    >>> model.learner.margin_one({"fever": 1.0})
+    9.0
+    """
+
+
+class OLVF(_Classifier, kind=olvf.OLVF):
+    """`headwater.OLVF` for River.
+
+    Examples
+    --------
+    >>> from headwater.adapters import river as hw_river
+    >>> model = hw_river.OLVF(C_space=0.5)
+    >>> for _ in range(5):
+    ...     model.learn_one({"rain": 1.0}, True)
+    ...     model.learn_one({"rain": -1.0, "wind": 0.0}, False)
+    >>> model.predict_one({"rain": 0.5})
+    True
+    """
+
+
+class Linear(_Classifier, kind=linear.Linear):
+    """`headwater.Linear` for River; it needs no scaler before it.
+
+    Examples
+    --------
+    >>> from headwater.adapters import river as hw_river
+    >>> from river import datasets, evaluate, metrics
+    >>> evaluate.progressive_val_score(datasets.Phishing(), hw_river.Linear(), metrics.Accuracy())
+    Accuracy: 89.12%
+    """
+
+
+class FESL(_Classifier, kind=fesl.FESL, fixed={"loss": "logistic"}):
+    """`headwater.FESL` for River, for two classes.
+
+    Examples
+    --------
+    >>> from headwater.adapters import river as hw_river
+    >>> model = hw_river.FESL(overlap=2)
+    >>> for x in (1.0, -2.0, 1.5):  # an old sensor
+    ...     model.learn_one({"old": x}, x > 0)
+    >>> for x in (1.0, -1.0):  # a new one beside it
+    ...     model.learn_one({"old": x, "new": 10 * x}, x > 0)
+    >>> model.predict_one({"new": -5.0})  # and the old one is gone
+    False
+    """
+
+
+class PARegressor(_Estimator, base.MiniBatchRegressor, kind=regression.PARegressor):
+    """`headwater.PARegressor` for River.
+
+    Examples
+    --------
+    >>> from headwater.adapters import river as hw_river
+    >>> model = hw_river.PARegressor(update="pa", epsilon=0.5, intercept=False)
+    >>> model.learn_one({"rain": 2.0}, 10.5)
+    >>> model.predict_one({"rain": 3.0, "wind": 1.0})
+    15.0
+    """
+
+    def learn_one(self, x: Event, y: float) -> None:
+        """Learn the number of an event; the query rule is not consulted."""
+        self._learner.learn_one(_read(x), y)
+
+    def learn_many(self, X: "pd.DataFrame", y: "pd.Series[Any]") -> None:
+        """`learn_one` of each row; columns may differ from batch to batch, null is absent."""
+        rows, names = read_frame(X)
+        self._learner.learn_many(rows, y, names=names)
+
+    def predict_one(self, x: Event) -> float:
+        """The number that it predicts."""
+        return self._learner.predict_one(_read(x))
+
+    def predict_many(self, X: "pd.DataFrame") -> "pd.Series[Any]":
+        """`predict_one` of each row."""
+        import pandas as pd
+
+        rows, names = read_frame(X)
+        return pd.Series(self._learner.predict_many(rows, names=names), index=X.index)
+
+
+class Active(active.base.ActiveLearningClassifier):
+    """A classifier that says which labels it wants: `predict_one` gives (prediction, ask).
+
+    River's evaluators recognise it: only labels that were asked for are learned, and counted. A
+    running view (`normalize`) counts the events that are learned.
+
+    Parameters
+    ----------
+    classifier
+        A classifier of this module, whose query rule asks, or a pipeline that ends in one.
+
+    Examples
+    --------
+    >>> from headwater.adapters import river as hw_river
+    >>> from river import datasets, evaluate, metrics
+    >>> model = hw_river.Active(hw_river.Linear(query="budget"))
+    >>> _ = evaluate.progressive_val_score(
+    ...     datasets.Phishing(), model, metrics.Accuracy(), print_every=1250
+    ... )
+    [1,250] Accuracy: 88.16% – 126 samples used
+    """
+
+    def __init__(self, classifier: Any) -> None:
+        self.classifier = classifier
+        if not isinstance(self._last, _Classifier):
+            raise ParameterError(
+                "Active: classifier must be one of headwater.adapters.river, or a pipeline that"
+                f" ends in one, got {type(self._last).__name__}."
+            )
+
+    @property
+    def _last(self) -> Any:
+        pipeline = isinstance(self.classifier, compose.Pipeline)
+        return self.classifier._last_step if pipeline else self.classifier
+
+    def _ask_for_label(self, x: Any, y_pred: Any) -> bool:
+        if self._last is not self.classifier:
+            x = self.classifier.transform_one(x)
+        return bool(self._last.learner.query_one(_read(x)))
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"classifier": MPAA()}
