@@ -19,6 +19,7 @@ import scipy.sparse as sp  # type: ignore[import-untyped]
 import headwater as hw
 from contract import put_together, take_apart
 from headwater import streams
+from headwater.adapters.sklearn import HeadwaterClassifier
 from headwater.errors import (
     AnswerError,
     EventError,
@@ -476,6 +477,11 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "level": (lambda v: ErrorEstimate(level=v), [0, 1, 95, nan, None]),
     "floor": (lambda v: ErrorEstimate(floor=v), [-0.1, 1.1, nan, None]),
     "costs": (lambda v: Scores(costs=v), [1, (1,), (1, -1), (1, inf), (nan, 1), "12"]),
+    "epochs": (lambda v: HeadwaterClassifier(epochs=v).fit([[1.0]], [1]), [0, -1, 1.5, None]),
+    "feature_space": (
+        lambda v: HeadwaterClassifier(feature_space=v).fit([[1.0]], [1]),
+        ["closed", None],
+    ),
 }
 
 

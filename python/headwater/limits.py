@@ -209,6 +209,9 @@ LIMITS: dict[str, Limit] = {
         "(of a missed positive, of a false alarm), finite numbers, 0 or above, or None",
         optional=True,
     ),
+    # adapters
+    "epochs": COUNT,
+    "feature_space": _one_of("fixed", "open"),
 }
 
 # Where a learner or a stream means something else by a name.

@@ -249,6 +249,11 @@ impl Learner {
         Ok((class, margin))
     }
 
+    /// A score a known label; of two labels the first scores 0, the second the margin.
+    pub fn scores(&self, features: &[Feature]) -> Result<Vec<f64>, Error> {
+        self.model.scores(features, &self.draws)
+    }
+
     /// A probability a known label: the logistic function of the margin, or of each score.
     pub fn probabilities(&self, features: &[Feature]) -> Result<Vec<f64>, Error> {
         if self.labels.is_number() {
@@ -258,7 +263,7 @@ impl Learner {
                     .to_owned(),
             ));
         }
-        let scores = self.model.scores(features, &self.draws)?;
+        let scores = self.scores(features)?;
         let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let parts: Vec<f64> = scores.iter().map(|score| (score - top).exp()).collect();
         let total: f64 = parts.iter().sum();

@@ -508,6 +508,24 @@ impl Learner {
         })?;
         PyArray1::from_vec(py, shares).reshape([count, width])
     }
+
+    /// A row an event, a column a known label; of two labels the first scores 0, the second the margin.
+    fn _scores_many<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Arrays<'py>,
+        names: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (count, width, scores) = self.with_batch(py, &rows, names, |core, batch, tick| {
+            let mut all = Vec::new();
+            core.visit(batch, tick, |core, features| {
+                all.extend(core.scores(features)?);
+                Ok(())
+            })?;
+            Ok((batch.len(), core.labels().known().len(), all))
+        })?;
+        PyArray1::from_vec(py, scores).reshape([count, width])
+    }
 }
 
 fn check_length(rows: usize, labels: usize) -> Result<(), core::Error> {

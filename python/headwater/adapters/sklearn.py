@@ -1,0 +1,455 @@
+"""The learners as scikit-learn estimators.
+
+`fit` and `partial_fit` learn every label they are given: no query rule is consulted. A feature
+space is *fixed*, as scikit-learn knows it, or *open*: then the columns of a DataFrame are known by
+their names and may come and go from batch to batch.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal, Self, TypeAlias
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError(
+        "headwater.adapters.sklearn needs scikit-learn 1.6 or newer:"
+        " pip install 'headwater[sklearn]'."
+    ) from error
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.adapters.frames import read_frame
+from headwater.errors import EventError, LabelError, ParameterError
+from headwater.learners import batches
+from headwater.learners.base import Learner
+from headwater.learners.linear import Linear
+from headwater.learners.names import named, names
+from headwater.learners.regression import PARegressor
+from headwater.learners.update import Update
+from headwater.limits import check
+from headwater.types import Name
+
+__all__ = ["HeadwaterClassifier", "HeadwaterRegressor"]
+
+Rows: TypeAlias = tuple[Any, list[Name] | None]
+"""Arrays, and the names of their columns (None: their numbers)."""
+
+
+class _Estimator(BaseEstimator):
+    """What both have in common: parameters, rows, and passes over them."""
+
+    def __init__(
+        self,
+        algorithm: str,
+        C: float | None,
+        params: Mapping[str, Any] | None,
+        epochs: int,
+        shuffle: bool,
+        feature_space: Literal["fixed", "open"],
+        random_state: Any,
+    ) -> None:
+        self.algorithm = algorithm
+        self.C = C
+        self.params = params
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.feature_space = feature_space
+        self.random_state = random_state
+
+    def _given(self) -> dict[str, Any]:
+        """The algorithm's parameters that were given; the others are checked."""
+        owner = type(self).__name__
+        limited = ("epochs", "shuffle", "feature_space")
+        check(owner, **{name: getattr(self, name) for name in limited})
+        if self.params is not None and not isinstance(self.params, Mapping):
+            raise ParameterError(f"{owner}: params must be a dict or None, got {self.params!r}.")
+        return dict(self.params or {}) | ({} if self.C is None else {"C": self.C})
+
+    def _seed(self) -> int:
+        """A seed for the learner; the generator behind it goes on with the orders."""
+        self._generator = check_random_state(self.random_state)
+        return int(self._generator.randint(2**31 - 1))
+
+    def _read(self, X: Any, *, first: bool) -> Rows:
+        """The rows of X; those of a later batch must fit the first."""
+        columns = getattr(X, "columns", None)
+        is_named = columns is not None and all(isinstance(name, str) for name in columns)
+        if self.feature_space == "open":
+            was_named = hasattr(self, "feature_names_in_")
+            if not first and is_named != was_named:
+                met, came = ("names" if known else "no names" for known in (was_named, is_named))
+                raise EventError(
+                    f"X: {type(self).__name__} was fitted on columns with {met}, got"
+                    f" {type(X).__name__} with {came}; in an open feature space only a name says"
+                    " which column is which."
+                )
+            if is_named:
+                return read_frame(X)
+        rows = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            reset=first,
+        )
+        listed = getattr(self, "feature_names_in_", None)
+        return rows, None if listed is None else listed.tolist()
+
+    def _forget_names(self) -> None:
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _remember_names(self, listed: list[Name] | None) -> None:
+        """The columns of an open feature space are those met so far."""
+        if self.feature_space == "open" and listed is not None:
+            met = dict.fromkeys([*getattr(self, "feature_names_in_", ()), *listed])
+            self.feature_names_in_ = np.array(list(met), dtype=object)
+            self.n_features_in_ = len(met)
+
+    def _learn_all(self, learner: Learner, rows: Rows, y: NDArray[Any]) -> None:
+        """Learn the rows `epochs` times from the beginning."""
+        arrays, listed = rows
+        if arrays.shape[0] != len(y):
+            raise LabelError(
+                f"y: expected one label a row, {arrays.shape[0]} in all, got {len(y)}."
+            )
+        for _ in range(self.epochs):
+            order = np.arange(len(y))
+            if self.shuffle:
+                self._generator.shuffle(order)
+            learner.learn_many(arrays[order], y[order], names=listed)
+        self.learner_ = learner
+        self._remember_names(listed)
+
+    def _learn_more(self, learner: Learner, rows: Rows, y: NDArray[Any]) -> None:
+        """Learn the rows once, in their order."""
+        learner.learn_many(rows[0], y, names=rows[1])
+        self.learner_ = learner
+        self._remember_names(rows[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _target(owner: _Estimator, y: Any) -> NDArray[Any]:
+    if y is None:
+        raise LabelError(
+            f"y: {type(owner).__name__} requires y to be passed, but the target y is None."
+        )
+    plain = column_or_1d(y, warn=True)
+    if plain.dtype.kind == "f":
+        assert_all_finite(plain, input_name="y")
+    return plain
+
+
+class HeadwaterClassifier(ClassifierMixin, _Estimator):
+    """A classifier of Headwater for scikit-learn.
+
+    NaN, and what a sparse matrix does not store, is an absent feature.
+
+    Parameters
+    ----------
+    algorithm
+        `"Linear"`, the one we recommend, or a name of `headwater.names()`. More than two classes
+        need `"Linear"` or one of the names for several classes, which begin with M.
+    C
+        The algorithm's parameter of that name; None: its default.
+    params
+        Further parameters of the algorithm by name, as in `headwater.named`; None: its defaults.
+    epochs
+        How many times `fit` goes over the rows.
+    shuffle
+        Whether `fit` goes over them in random order; `partial_fit` never does.
+    feature_space
+        `"fixed"`: the same columns every time, as scikit-learn has it. `"open"`: the columns of a
+        DataFrame are known by their names and may come and go; a new one is learned, one that is
+        missing is absent. Columns without names remain fixed.
+    random_state
+        Seed or generator of the orders and of the algorithm.
+
+    Attributes
+    ----------
+    classes_
+        The classes, sorted.
+    learner_
+        The learner inside: its `weights()`, `features()`, `explain_one(x)`, `save(path)`.
+    n_features_in_
+        Number of columns; of an open feature space those met so far.
+    feature_names_in_
+        Their names, if they have any.
+
+    Examples
+    --------
+    >>> from headwater.adapters.sklearn import HeadwaterClassifier
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> grid = {"algorithm": ["Linear"], "C": [0.1, 1.0]}
+    >>> search = GridSearchCV(HeadwaterClassifier(random_state=0), grid, cv=3).fit(X, y)
+    >>> print(round(search.best_score_, 2))
+    0.98
+    """
+
+    def __init__(
+        self,
+        algorithm: str = "Linear",
+        *,
+        C: float | None = None,
+        params: Mapping[str, Any] | None = None,
+        epochs: int = 5,
+        shuffle: bool = True,
+        feature_space: Literal["fixed", "open"] = "fixed",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(algorithm, C, params, epochs, shuffle, feature_space, random_state)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn these rows from the beginning, `epochs` times.
+
+        Parameters
+        ----------
+        X
+            Rows: an array, a sparse matrix or a DataFrame.
+        y
+            A class a row.
+        """
+        given = self._given()
+        self._forget_names()
+        rows, labels = self._read(X, first=True), self._read_labels(y)
+        classes = np.unique(labels)
+        self._learn_all(self._new(classes, given), rows, labels)
+        self.classes_ = classes
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn these rows once, in their order, on top of what was learned.
+
+        Parameters
+        ----------
+        X
+            Rows: an array, a sparse matrix or a DataFrame.
+        y
+            A class a row.
+        classes
+            All classes that will come; the first call needs them.
+        """
+        given, first = self._given(), not hasattr(self, "learner_")
+        rows, labels = self._read(X, first=first), self._read_labels(y)
+        if first and classes is None:
+            raise LabelError("classes: partial_fit needs all classes at its first call.")
+        known = np.unique(classes) if first else self.classes_
+        if classes is not None and not np.array_equal(np.unique(classes), known):
+            raise LabelError(
+                f"classes: expected those of the first call, {known.tolist()}, got"
+                f" {np.unique(classes).tolist()}."
+            )
+        self._learn_more(self._new(known, given) if first else self.learner_, rows, labels)
+        self.classes_ = known
+        return self
+
+    def _read_labels(self, y: Any) -> NDArray[Any]:
+        labels = _target(self, y)
+        check_classification_targets(labels)
+        return labels
+
+    def _new(self, classes: NDArray[Any], given: dict[str, Any]) -> Learner:
+        """A fresh learner of these classes."""
+        if len(classes) < 2:
+            raise LabelError(f"y: expected two classes or more, got one class, {classes[0]}.")
+        several = len(classes) > 2
+        if several and not self._takes_several():
+            raise LabelError(
+                "y: Only binary classification is supported. The type of the target is multiclass:"
+                f" {self.algorithm} takes two classes, got {len(classes)}."
+            )
+        given |= {"classes": tuple(classes.tolist()), "seed": self._seed()}
+        if self.algorithm != "Linear":
+            return named(self.algorithm, **given)
+        if "C" in given:
+            given["update"] = _with_step(given.get("update", "arow"), given.pop("C"))
+        return _made(Linear, given | {"multiclass": several})
+
+    def _takes_several(self) -> bool:
+        """Whether the algorithm is made for more than two classes."""
+        if self.algorithm not in names():
+            return True  # Linear, or a name that `fit` will refuse
+        return named(self.algorithm)._parts().labels == "multiclass"
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The margin of each row; of more than two classes a score a class.
+
+        Parameters
+        ----------
+        X
+            Rows, as in `fit`.
+        """
+        check_is_fitted(self)
+        arrays, listed = self._read(X, first=False)
+        scores = self.learner_._scores_many(*batches.read_rows(arrays, listed))
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X
+            Rows, as in `fit`.
+        """
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """A probability a class, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X
+            Rows, as in `fit`.
+        """
+        check_is_fitted(self)
+        arrays, listed = self._read(X, first=False)
+        return self.learner_.predict_proba_many(arrays, names=listed)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self._takes_several()
+        return tags
+
+
+class HeadwaterRegressor(RegressorMixin, _Estimator):
+    """A regressor of Headwater for scikit-learn.
+
+    NaN, and what a sparse matrix does not store, is an absent feature.
+
+    Parameters
+    ----------
+    algorithm
+        `"PARegressor"`, or one of FESL's names in `headwater.names()`, with its square loss.
+    C
+        The algorithm's parameter of that name; None: its default.
+    params
+        Further parameters of the algorithm by name; None: its defaults.
+    epochs
+        How many times `fit` goes over the rows.
+    shuffle
+        Whether `fit` goes over them in random order; `partial_fit` never does.
+    feature_space
+        `"fixed"` or `"open"`, as in `HeadwaterClassifier`.
+    random_state
+        Seed or generator of the orders and of the algorithm.
+
+    Attributes
+    ----------
+    learner_
+        The learner inside: its `weights()`, `features()`, `explain_one(x)`, `save(path)`.
+    n_features_in_
+        Number of columns; of an open feature space those met so far.
+    feature_names_in_
+        Their names, if they have any.
+
+    Examples
+    --------
+    >>> from headwater.adapters.sklearn import HeadwaterRegressor
+    >>> model = HeadwaterRegressor(params={"epsilon": 0.0}, epochs=50, random_state=0)
+    >>> model.fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).predict([[3.0]]).round(3).tolist()
+    [7.0]
+    """
+
+    def __init__(
+        self,
+        algorithm: str = "PARegressor",
+        *,
+        C: float | None = None,
+        params: Mapping[str, Any] | None = None,
+        epochs: int = 5,
+        shuffle: bool = True,
+        feature_space: Literal["fixed", "open"] = "fixed",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(algorithm, C, params, epochs, shuffle, feature_space, random_state)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn these rows from the beginning, `epochs` times.
+
+        Parameters
+        ----------
+        X
+            Rows: an array, a sparse matrix or a DataFrame.
+        y
+            A number a row.
+        """
+        given = self._given()
+        self._forget_names()
+        rows, numbers = self._read(X, first=True), _target(self, y)
+        self._learn_all(self._new(given), rows, numbers)
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn these rows once, in their order, on top of what was learned.
+
+        Parameters
+        ----------
+        X
+            Rows: an array, a sparse matrix or a DataFrame.
+        y
+            A number a row.
+        """
+        given, first = self._given(), not hasattr(self, "learner_")
+        rows, numbers = self._read(X, first=first), _target(self, y)
+        self._learn_more(self._new(given) if first else self.learner_, rows, numbers)
+        return self
+
+    def _new(self, given: dict[str, Any]) -> Learner:
+        """A fresh learner."""
+        given |= {"seed": self._seed()}
+        if self.algorithm == "PARegressor":
+            return _made(PARegressor, given)
+        learner = named(self.algorithm, **given)
+        if not hasattr(learner, "loss"):
+            raise ParameterError(
+                "HeadwaterRegressor: algorithm must be PARegressor or one of FESL's, got"
+                f" {self.algorithm}, which is a classifier."
+            )
+        return dataclasses.replace(learner, loss="square")  # type: ignore[type-var]
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The number of each row.
+
+        Parameters
+        ----------
+        X
+            Rows, as in `fit`.
+        """
+        check_is_fitted(self)
+        arrays, listed = self._read(X, first=False)
+        return self.learner_.predict_many(arrays, names=listed)
+
+
+def _with_step(update: Any, C: float) -> Update:
+    """An update rule, or the word for one, with this C."""
+    rule = Update.of("Linear", update)
+    if not hasattr(rule, "C"):
+        raise ParameterError(f"Linear: {rule!r} has no C; leave it out.")
+    return dataclasses.replace(rule, C=C)  # type: ignore[type-var]
+
+
+def _made(kind: type[Learner], given: dict[str, Any]) -> Learner:
+    """A learner of these parameters, if it has them all."""
+    known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    for name in given:
+        if name not in known:
+            raise ParameterError(
+                f"{kind.__name__}: there is no parameter {name!r}; it has {', '.join(known)}."
+            )
+    return kind(**given)
