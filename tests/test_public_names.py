@@ -26,7 +26,7 @@ VERBS = [
     *("seen", "asked", "learned", "parameters", "save", "to_bytes"),
 ]
 
-INTERNAL = {"_core", "cli", "experiments", "learners", "limits", "session", "types"}
+INTERNAL = {"_core", "adapters", "cli", "experiments", "learners", "limits", "session", "types"}
 """Parts of the package that a user reaches through the public names only."""
 
 

@@ -17,7 +17,7 @@ LIBRARIES = {"river": "river", "sklearn": "sklearn", "activeml": "skactiveml", "
 
 def public() -> dict[str, Any]:
     """Everything public of every adapter."""
-    found = {}
+    found: dict[str, Any] = {}
     for name in LIBRARIES:
         module = importlib.import_module(f"headwater.adapters.{name}")
         found |= {f"{name}.{each}": getattr(module, each) for each in module.__all__}

@@ -5,6 +5,8 @@ import itertools
 import pickle
 import random
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -311,3 +313,12 @@ def test_the_active_form_of_a_foreign_classifier_is_refused() -> None:
     for foreign in (linear_model.LogisticRegression(), adapter.PARegressor(), None):
         with pytest.raises(hw.errors.ParameterError, match=r"headwater\.adapters\.river"):
             adapter.Active(foreign)
+
+
+def test_the_page_of_adapters_tells_how_many_checks_are_run() -> None:
+    text = (Path(__file__).parent.parent.parent / "docs/adapters.md").read_text()
+    assert f"With River {version('river')}," in text
+    for name, model in MODELS.items():
+        count = len(list(checks.yield_checks(model)))
+        spelled = name.replace("|", "\\|")
+        assert f"| `{spelled}` | {count} | {count} | 0 |" in text

@@ -6,6 +6,8 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import (
     check_dataframe_column_names_consistency,
+    estimator_checks_generator,
     parametrize_with_checks,
 )
 
@@ -310,3 +313,11 @@ def test_partial_fit_wants_its_classes_first_and_the_same_ever_after() -> None:
     with pytest.raises(hw.errors.LabelError, match="expected 0 or 1, got 2"):
         model.partial_fit(X[:1], [2])
     assert model.learner_.to_bytes() == before
+
+
+def test_the_page_of_adapters_tells_how_many_checks_are_run() -> None:
+    text = (Path(__file__).parent.parent.parent / "docs/adapters.md").read_text()
+    assert f"With scikit-learn {version('scikit-learn')}," in text
+    # one of the array API is counted apart, one of names is run beside them
+    counts = [len(list(estimator_checks_generator(each))) for each in FIXED]
+    assert f": {min(counts)} to {max(counts)} checks each." in text

@@ -150,7 +150,7 @@ def log_model(
     >>> from headwater.adapters.mlflow import load_model, log_model
     >>> os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"  # a folder will do here
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     mlflow.set_tracking_uri(f"file://{folder}")
+    ...     mlflow.set_tracking_uri(f"file://{folder}/runs")
     ...     info = log_model(hw.PAA(C=0.5), "weather")
     ...     load_model(info.model_uri)
     PAA(C=0.5)
