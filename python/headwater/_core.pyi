@@ -103,7 +103,7 @@ class Learner:
         self,
         source: _Source,
         decisions: str | None,
-        progress: Callable[..., None] | None,
+        progress: Callable[..., object] | None,
     ) -> _Told: ...
     def _learn_many(
         self, rows: _Arrays, names: Sequence[Name] | None, y: Sequence[Label | None]

@@ -96,9 +96,9 @@ class Reader(Protocol):
 class EventFile:
     """A file of events, as `headwater.open` gives it: walk along it as often as you like.
 
-    Iterating gives `(x, y)`, `records()` the ids as well, `batches()` many events at once. Values are
-    numbers: a text has become the indicator `name=value`, what is absent is left out. y is None
-    where the file has no label.
+    Iterating gives `(x, y)`, `records()` the ids as well, `batches()` many events at once. Values
+    are numbers: a text has become the indicator `name=value`, what is absent is left out. y is
+    None where the file has no label.
 
     Examples
     --------
@@ -168,7 +168,9 @@ class EventFile:
         {'rain': 0.5, 'wind': -1.0}
         """
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise ParameterError(f"batches: size must be a whole number of at least 1, got {size!r}.")
+            raise ParameterError(
+                f"batches: size must be a whole number of at least 1, got {size!r}."
+            )
         reader = self._walk()
         while (found := reader.batch(size)) is not None:
             batch = Batch(*found)
@@ -226,11 +228,11 @@ def open(
     path
         The file; `"-"` is standard input, which can be read once.
     format
-        `"svmlight"`, `"vw"`, `"jsonl"` (an object a line), `"csv"`, `"tsv"`, `"parquet"` or `"arrow"`; by
-        default what the name ends with says.
+        `"svmlight"`, `"vw"`, `"jsonl"` (an object a line), `"csv"`, `"tsv"`, `"parquet"` or
+        `"arrow"`; by default what the name ends with says.
     label
-        The field or column with the label; None: there are no labels. svmlight and VW have their own
-        place for it.
+        The field or column with the label; None: there are no labels. svmlight and VW have their
+        own place for it.
     id
         The field or column with the event's id; in VW it is the tag.
     on_error

@@ -229,8 +229,9 @@ class Learner(_core.Learner):
             As in `headwater.open`; labels that do not fit and steps that are refused are skipped
             too.
         decisions
-            A file to write each decision to: CSV if its name ends in `.csv`, else JSON lines, with `id`
-            (the event's number from 0 where it has none), `prediction`, `margin`, `query_probability`, `asked`.
+            A file to write each decision to: CSV if its name ends in `.csv`, else JSON lines, with
+            `id` (the event's number from 0 where it has none), `prediction`, `margin`,
+            `query_probability` and `asked`.
         progress
             Called a few times a second with the `FileRun` so far.
 
@@ -247,13 +248,13 @@ class Learner(_core.Learner):
         """
         if not isinstance(file, EventFile):
             file = open_file(file, format=format, label=label, id=id, on_error=on_error)
-        report = None if progress is None else lambda *told: progress(_file_run(told))
+        report = None if progress is None else lambda *told: progress(_file_run(*told))
         written = None if decisions is None else os.fspath(decisions)
         if file.is_columnar:
             from headwater.learners.columnar import simulate_columnar
 
             return simulate_columnar(self, file, written, progress)
-        return _file_run(self._simulate_file(file.source(), written, report))
+        return _file_run(*self._simulate_file(file.source(), written, report))
 
     def _spell_out(self, classes: NDArray[np.int64], margins: NDArray[np.float64]) -> NDArray[Any]:
         if self._parts().labels == "number":
@@ -354,8 +355,10 @@ class Learner(_core.Learner):
         return from_bytes, (self.to_bytes(),)
 
 
-def _file_run(told: tuple[Any, ...]) -> FileRun:
-    return FileRun(*told[:-1], problems=tuple(told[-1]))
+def _file_run(*told: Any) -> FileRun:
+    """What the core tells of a run, whose last part is a list."""
+    run = FileRun(*told)
+    return dataclasses.replace(run, problems=tuple(run.problems))
 
 
 def load(path: str | os.PathLike[str]) -> Learner:

@@ -109,7 +109,7 @@ def _writer(
     """What writes decisions to a file, as the core does for other files."""
     if path is None:
         return lambda ids, trace, first: None
-    file = stack.enter_context(Path(path).open("w", newline="", encoding="utf-8"))
+    file = stack.enter_context(Path(path).open("w", newline="", encoding="utf-8"))  # noqa: SIM115
     table = csv.writer(file, lineterminator="\n") if path.lower().endswith(".csv") else None
     if table is not None:
         table.writerow(FIELDS)
