@@ -3,6 +3,8 @@
 //! A value is a number, a bool, a text (an indicator) or null (absent); as Python writes them, `NaN` is
 //! absent and an infinity is refused. The label may be any of these, an id a text or an integer.
 
+use memchr::memchr2;
+
 use super::number::{integer, leading};
 use super::{Id, Options, Place, Record, not_finite, number_label, shown};
 use crate::Label;
@@ -10,7 +12,8 @@ use crate::vocabulary::{Name, quoted};
 
 /// Read a line; false if there is no event in it.
 pub fn parse(line: &str, options: &Options, record: &mut Record) -> Result<bool, String> {
-    let mut text = Text { line, at: 0 };
+    let plain = line.bytes().fold(true, |plain, byte| plain & (byte >= b' '));
+    let mut text = Text { line, at: 0, plain };
     let Some(first) = text.peek() else { return Ok(false) };
     if first != b'{' {
         return Err(format!("expected a JSON object, got {}.", shown(line)));
@@ -77,7 +80,7 @@ fn feature(text: &mut Text<'_>, name: Spelled, record: &mut Record) -> Result<()
     let value = match value {
         Scalar::Null => return Ok(()),
         Scalar::Bool(truth) => f64::from(u8::from(truth)),
-        Scalar::Number { value, .. } => value,
+        Scalar::Number(value) => value,
     };
     if value.is_infinite() {
         return Err(not_finite(Name::Text(name.of(text.line, &record.texts)), value));
@@ -95,11 +98,14 @@ fn label(text: &mut Text<'_>) -> Result<Option<Label>, String> {
         let label = text.string(&mut texts)?;
         return Ok(Some(Label::Text(label.of(text.line, &texts).to_owned())));
     }
+    text.peek();
+    let start = text.at;
     match text.scalar() {
         Some(Scalar::Null) => Ok(None),
         Some(Scalar::Bool(truth)) => Ok(Some(Label::Bool(truth))),
-        Some(Scalar::Number { value, integer }) => {
-            Ok(integer.map_or_else(|| number_label(value), |number| Some(Label::Int(number))))
+        Some(Scalar::Number(value)) => {
+            let exact = integer(&text.line[start..text.at]).map(Label::Int);
+            Ok(exact.or_else(|| number_label(value)))
         }
         None => Err(text.expected("a number, a bool, a text or null as the label")),
     }
@@ -112,11 +118,13 @@ fn id(text: &mut Text<'_>) -> Result<Option<Id>, String> {
         let id = text.string(&mut texts)?;
         return Ok(Some(Id::Text(id.of(text.line, &texts).to_owned())));
     }
+    text.peek();
     let start = text.at;
-    match text.scalar() {
-        Some(Scalar::Null) => Ok(None),
-        Some(Scalar::Number { integer: Some(number), .. }) => Ok(Some(Id::Number(number))),
-        _ => {
+    let null = matches!(text.scalar(), Some(Scalar::Null));
+    match integer(&text.line[start..text.at]) {
+        _ if null => Ok(None),
+        Some(number) => Ok(Some(Id::Number(number))),
+        None => {
             text.at = start;
             Err(text.expected("a text or an integer as the id"))
         }
@@ -150,13 +158,15 @@ impl Spelled {
 enum Scalar {
     Null,
     Bool(bool),
-    Number { value: f64, integer: Option<i64> },
+    Number(f64),
 }
 
 /// The line, and how far it has been read.
 struct Text<'a> {
     line: &'a str,
     at: usize,
+    /// Whether there are no control characters in it, so that strings need not look for them.
+    plain: bool,
 }
 
 impl Text<'_> {
@@ -190,14 +200,12 @@ impl Text<'_> {
     fn string(&mut self, texts: &mut String) -> Result<Spelled, String> {
         let bytes = self.line.as_bytes();
         let start = self.at;
-        while let Some(&byte) = bytes.get(self.at)
-            && byte != b'"'
-            && byte != b'\\'
-            && byte >= b' '
+        if self.plain
+            && let Some(length) = memchr2(b'"', b'\\', &bytes[start..])
         {
-            self.at += 1;
+            self.at += length;
         }
-        if bytes.get(self.at) == Some(&b'"') {
+        if self.plain && bytes.get(self.at) == Some(&b'"') {
             let place = Place::Line { start: start as u32, end: self.at as u32 };
             self.at += 1;
             return Ok(Spelled { place });
@@ -239,7 +247,7 @@ impl Text<'_> {
             Some(b'r') => '\r',
             Some(b't') => '\t',
             Some(b'u') => self.unicode().ok_or_else(|| {
-                let here = Text { line: self.line, at: start };
+                let here = Text { at: start, ..*self };
                 here.expected("\\u and four hexadecimal digits of a character")
             })?,
             _ => {
@@ -278,22 +286,23 @@ impl Text<'_> {
 
     /// A value that is no text, if one starts here.
     fn scalar(&mut self) -> Option<Scalar> {
+        let first = self.peek()?;
+        let rest = &self.line[self.at..];
+        if first.is_ascii_digit() || first == b'-' {
+            let found = leading(rest).filter(|&(_, length)| is_json(&rest.as_bytes()[..length]));
+            if let Some((value, length)) = found {
+                self.at += length;
+                return Some(Scalar::Number(value));
+            }
+        }
         let words = [
             ("null", Scalar::Null),
             ("true", Scalar::Bool(true)),
             ("false", Scalar::Bool(false)),
             ("NaN", Scalar::Null),
-            ("Infinity", Scalar::Number { value: f64::INFINITY, integer: None }),
-            ("-Infinity", Scalar::Number { value: f64::NEG_INFINITY, integer: None }),
+            ("Infinity", Scalar::Number(f64::INFINITY)),
+            ("-Infinity", Scalar::Number(f64::NEG_INFINITY)),
         ];
-        self.peek()?;
-        let rest = &self.line[self.at..];
-        if let Some((value, length)) = leading(rest)
-            && is_json(&rest.as_bytes()[..length])
-        {
-            self.at += length;
-            return Some(Scalar::Number { value, integer: integer(&rest[..length]) });
-        }
         words.into_iter().find(|(word, _)| rest.starts_with(word)).map(|(word, scalar)| {
             self.at += word.len();
             scalar
@@ -304,16 +313,12 @@ impl Text<'_> {
 /// Whether a number is written as JSON has it: no plus, no zeros before, digits around the point.
 fn is_json(number: &[u8]) -> bool {
     let digits = number.strip_prefix(b"-").unwrap_or(number);
-    let starts = match digits {
-        [b'0', next, ..] => !next.is_ascii_digit(),
-        [first, ..] => first.is_ascii_digit(),
-        [] => false,
-    };
-    starts
-        && !digits
-            .iter()
-            .enumerate()
-            .any(|(i, &byte)| byte == b'.' && !digits.get(i + 1).is_some_and(u8::is_ascii_digit))
+    let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    match digits.get(whole) {
+        _ if whole == 0 || (whole > 1 && digits[0] == b'0') => false,
+        Some(b'.') => digits.get(whole + 1).is_some_and(u8::is_ascii_digit),
+        _ => true,
+    }
 }
 
 #[cfg(test)]
