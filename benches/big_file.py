@@ -2,8 +2,8 @@
 
     python benches/big_file.py [gigabytes] [svm|jsonl]
 
-The file is a pipe into which a generated chunk is written again and again. Prints throughput and how
-much the peak memory grew after the first tenth.
+The file is a pipe into which a generated chunk is written again and again. Prints throughput and
+how much the peak memory grew after the first tenth.
 """
 
 import json
@@ -57,9 +57,6 @@ def main() -> None:
         os.mkfifo(path)
 
         def pour() -> None:
-            # Opened twice: once to see whether it is there, once to be read.
-            with path.open("wb"):
-                pass
             with path.open("wb", buffering=0) as pipe:
                 for _ in range(times):
                     pipe.write(text)

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import math
+import os
 import random
 import signal
 import subprocess
@@ -204,7 +205,7 @@ def columnar_stream(events: int) -> Stream:
     rng = random.Random(5)
     stream: Stream = []
     for t in range(events):
-        x = {
+        x: dict[str, Any] = {
             "c0": rng.gauss(0, 1),
             "c1": rng.choice(["red", "green"]),
             "c2": rng.random() < 0.5,
@@ -355,7 +356,10 @@ def test_a_bad_line_is_named_and_the_events_before_it_are_learned(
     }[suffix]
     path = tmp_path / f"events.{suffix}"
     path.write_text(f"{good}{line}\n{good}")
-    make = lambda: hw.Linear(query="all")  # noqa: E731
+
+    def make() -> hw.Learner:
+        return hw.Linear(query="all")
+
     two = by_events(make(), [({"a": 1.0}, 1), ({"a": -1.0, "b": 1.0}, 0)])
     model = make()
     with pytest.raises(EventFileError, match=sentence) as caught:
@@ -367,9 +371,8 @@ def test_a_bad_line_is_named_and_the_events_before_it_are_learned(
     assert run.problems == (str(caught.value),)
     if "intercept" in line:
         return  # a fine name for those who have no intercept of their own
-    events = []
     with pytest.raises(EventFileError, match=sentence):
-        events.extend(hw.open(path))
+        list(hw.open(path))
     walk = iter(hw.open(path))
     assert [x for x, _ in (next(walk), next(walk))] == [{"a": 1.0}, {"a": -1.0, "b": 1.0}]
     batches = hw.open(path).batches(10)
@@ -611,6 +614,16 @@ def test_ctrl_c_is_heard_while_standard_input_says_nothing(verb: str, begun: byt
         assert b"KeyboardInterrupt" in process.stderr.read()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes are POSIX's")
+def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "events.svm"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=["1 1:1\n-1 2:1\n"])
+    writer.start()
+    assert hw.PAA().simulate_file(path).events == 2
+    writer.join()
+
+
 # A file says what a dict says
 
 scalars = st.one_of(
@@ -625,7 +638,7 @@ def test_what_json_writes_is_read_as_the_dict_it_was(
     tmp_path_factory: pytest.TempPathFactory, stream: list[tuple[dict[str, Any], Any]]
 ) -> None:
     path = tmp_path_factory.mktemp("json") / "events.jsonl"
-    lines = []
+    lines: list[str] = []
     for x, y in stream:
         try:
             lines.append(json.dumps({**x, "y": y}, ensure_ascii=len(lines) % 2 == 0))

@@ -5,6 +5,7 @@ The lines themselves are read by the core; Parquet and Arrow files by pyarrow.
 
 import os
 import select
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -195,7 +196,7 @@ class EventFile:
         """The file as the core takes it, looked at first: is it there?"""
         if self.path == "-":
             _await_input()
-        else:
+        elif not stat.S_ISFIFO(os.stat(self.path).st_mode):  # a pipe can be opened once
             Path(self.path).open("rb").close()  # raises what Python raises
         return self.path, self.format, self.label, self.id, self.on_error == "skip"
 
