@@ -159,7 +159,7 @@ class EventFile:
         Examples
         --------
         >>> import headwater as hw, pathlib, tempfile
-        >>> model = hw.OLSF()
+        >>> model = hw.PAA(C=1.0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder, "days.jsonl")
         ...     _ = path.write_text('{"rain": 2.0, "wet": true}\\n{"wind": 1.0, "wet": false}\\n')

@@ -244,7 +244,7 @@ class Learner(_core.Learner):
         ...     _ = path.write_text('{"rain": 2.0, "wet": true}\\n{"rain": 1.0, "wet": true}\\n')
         ...     run = model.simulate_file(path, label="wet")
         >>> run.events, run.mistakes, model.weights()
-        (2, 1, {'rain': 0.75})
+        (2, 1, {'rain': 1.0})
         """
         if not isinstance(file, EventFile):
             file = open_file(file, format=format, label=label, id=id, on_error=on_error)
