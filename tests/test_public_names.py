@@ -22,11 +22,13 @@ REQUIRED = [
 VERBS = [
     *("predict_one", "predict_proba_one", "margin_one", "query_one", "decide_one"),
     *("learn_one", "answer", "predict_many", "predict_proba_many", "margin_many"),
-    *("learn_many", "simulate", "weights", "explain_one", "features", "labels"),
+    *("learn_many", "simulate", "simulate_file", "weights", "explain_one", "features", "labels"),
     *("seen", "asked", "learned", "parameters", "save", "to_bytes"),
 ]
 
-INTERNAL = {"_core", "adapters", "cli", "experiments", "learners", "limits", "session", "types"}
+INTERNAL = {
+    *("_core", "adapters", "cli", "experiments", "files", "learners", "limits", "session", "types")
+}
 """Parts of the package that a user reaches through the public names only."""
 
 

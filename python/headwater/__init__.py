@@ -2,6 +2,7 @@
 
 from headwater import datasets, errors, evaluation, labels, streams
 from headwater._core import Decision, __version__
+from headwater.files import EventFile, Record, open
 from headwater.learners import normalize, query, sparsify, update
 from headwater.learners.base import Learner, from_bytes, load
 from headwater.learners.fesl import FESL, RFESL
@@ -15,7 +16,7 @@ from headwater.learners.paa import CSPAA, MPAA, PAA
 from headwater.learners.regression import PARegressor
 from headwater.learners.second_order import SEL2
 from headwater.session import Session
-from headwater.types import Explanation, Feature, Rows, Trace
+from headwater.types import Explanation, Feature, FileRun, Rows, Trace
 
 __all__ = [
     "CSPAA",
@@ -29,11 +30,14 @@ __all__ = [
     "RFESL",
     "SEL2",
     "Decision",
+    "EventFile",
     "Explanation",
     "Feature",
+    "FileRun",
     "Learner",
     "Linear",
     "PARegressor",
+    "Record",
     "Rows",
     "Session",
     "Trace",
@@ -47,6 +51,7 @@ __all__ = [
     "named",
     "names",
     "normalize",
+    "open",
     "query",
     "sparsify",
     "streams",

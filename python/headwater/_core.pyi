@@ -1,21 +1,32 @@
 """The Rust core, as Python sees it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-from headwater.types import Event, Label, Name
+from headwater.types import Event, Id, Label, Name
 
-__all__ = ["Decision", "Learner", "__version__", "split_model"]
+__all__ = ["Decision", "EventReader", "Learner", "__version__", "split_model"]
 
 __version__: str
 
 _Arrays: TypeAlias = (
     tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], int] | NDArray[np.float64]
 )
+
+_Source: TypeAlias = tuple[str, str, str | None, str | None, bool]
+_Told: TypeAlias = tuple[int, int, int, float, int, int, int, int, list[str]]
+_Batch: TypeAlias = tuple[
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    list[Name],
+    list[Label | None],
+    list[Id | None],
+]
 
 def split_model(data: bytes) -> tuple[str, bytes]: ...
 
@@ -44,6 +55,16 @@ class Decision:
         seen_as: Sequence[float] | None,
     ) -> Decision: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class EventReader:
+    def __new__(cls, source: _Source) -> Self: ...
+    def next(self) -> tuple[Id | None, dict[Name, float], Label | None] | None: ...
+    def batch(self, size: int) -> _Batch | None: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def problems(self) -> list[str]: ...
 
 @disjoint_base
 class Learner:
@@ -78,6 +99,12 @@ class Learner:
     def _simulate(
         self, rows: _Arrays, names: Sequence[Name] | None, y: Sequence[Label | None]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]: ...
+    def _simulate_file(
+        self,
+        source: _Source,
+        decisions: str | None,
+        progress: Callable[..., object] | None,
+    ) -> _Told: ...
     def _learn_many(
         self, rows: _Arrays, names: Sequence[Name] | None, y: Sequence[Label | None]
     ) -> None: ...

@@ -8,11 +8,13 @@ HeadwaterError
 ├── AnswerError      an answer does not fit its decision: it was answered before
 ├── StepError        learning this event would make a number infinite; nothing was learned
 ├── BusyError        a signal handler or finalizer used a learner that its thread was using
+├── EventFileError   a file of events, or a line of it, cannot be read; the events before are done
 ├── ModelFileError   a saved model is damaged, foreign or from a newer version
 └── DatasetError     a data set is not there, cannot be fetched, or is not what it should be
 ```
 
-Every message says where, what was expected and what came; what raised it has changed nothing.
+Every message says where, what was expected and what came; what raised it has changed nothing,
+except that the events of a file before the one that cannot be used stay learned.
 """
 
 
@@ -42,6 +44,10 @@ class StepError(HeadwaterError, ArithmeticError):
 
 class BusyError(HeadwaterError, RuntimeError):
     """A signal handler or a finalizer used a learner that its own thread was using."""
+
+
+class EventFileError(HeadwaterError, ValueError):
+    """A file of events, or a line of it, cannot be read; the events before it are done."""
 
 
 class ModelFileError(HeadwaterError, ValueError):

@@ -98,6 +98,64 @@ class Trace:
         return len(self.margin)
 
 
+@dataclass(frozen=True)
+class FileRun:
+    """What happened to the events of a file: counts, because a file may be long.
+
+    Attributes
+    ----------
+    events
+        Events decided on.
+    labelled
+        Those whose label the file has, whether it was asked for or not.
+    mistakes
+        Those of them that were predicted wrongly, before their label was learned; 0 in regression.
+    absolute_error
+        In regression the sum of |label - prediction| over them, otherwise 0.
+    asked
+        Events whose label was asked for.
+    learned
+        Events learned: asked for, and labelled.
+    skipped
+        Lines that could not be used; always 0 with `on_error="raise"`.
+    bytes
+        Bytes taken from the file, as it lies there.
+    problems
+        Why the first ten of the skipped lines could not be used.
+
+    Examples
+    --------
+    >>> run = FileRun(events=10, labelled=8, mistakes=2, asked=4, learned=3)
+    >>> run.error_rate, run.asked_share
+    (0.25, 0.4)
+    """
+
+    events: int = 0
+    labelled: int = 0
+    mistakes: int = 0
+    absolute_error: float = 0.0
+    asked: int = 0
+    learned: int = 0
+    skipped: int = 0
+    bytes: int = 0
+    problems: tuple[str, ...] = ()
+
+    @property
+    def error_rate(self) -> float:
+        """Mistakes a labelled event; NaN without any."""
+        return self.mistakes / self.labelled if self.labelled else float("nan")
+
+    @property
+    def mean_absolute_error(self) -> float:
+        """In regression: |label - prediction| on average; NaN without labels."""
+        return self.absolute_error / self.labelled if self.labelled else float("nan")
+
+    @property
+    def asked_share(self) -> float:
+        """Labels asked for an event; NaN without any."""
+        return self.asked / self.events if self.events else float("nan")
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Events as the three arrays of a sparse matrix, with the names of its columns.

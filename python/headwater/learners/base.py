@@ -5,7 +5,7 @@ The verbs of one event are the core's own methods; here are the batches, the sta
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, ClassVar, Literal, Self
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from headwater import _core
 from headwater.errors import ModelFileError, ParameterError
+from headwater.files.events import EventFile, Format, OnError
+from headwater.files.events import open as open_file
 from headwater.learners import batches
 from headwater.learners.normalize import Normalize
 from headwater.learners.query import Query
@@ -23,7 +25,7 @@ from headwater.learners.slots import Slot, shown
 from headwater.learners.sparsify import Sparsify
 from headwater.learners.update import Balanced, Update
 from headwater.limits import LIMITS, check
-from headwater.types import Event, Explanation, Feature, Label, Name, Trace
+from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Trace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,6 +197,65 @@ class Learner(_core.Learner):
         classes, margin, query_probability, asked = result
         return Trace(self._spell_out(classes, margin), margin, query_probability, asked)
 
+    def simulate_file(
+        self,
+        file: EventFile | str | os.PathLike[str],
+        *,
+        format: Format | None = None,
+        label: str | None = "y",
+        id: str | None = None,
+        on_error: OnError = "raise",
+        decisions: str | os.PathLike[str] | None = None,
+        progress: Callable[[FileRun], object] | None = None,
+    ) -> FileRun:
+        """Run the whole loop over a file, in the same memory however long it is.
+
+        Exactly `decide_one` and `answer` in turn; Python sees no event. A line that cannot be used
+        raises an error that names it, and what was learned before it stays learned. Ctrl-C stops
+        after a whole event.
+
+        Parameters
+        ----------
+        file
+            A path, or what `headwater.open` gives; the next four parameters are those of
+            `headwater.open` and go with a path.
+        format
+            As in `headwater.open`.
+        label
+            As in `headwater.open`.
+        id
+            As in `headwater.open`.
+        on_error
+            As in `headwater.open`; labels that do not fit and steps that are refused are skipped
+            too.
+        decisions
+            A file to write each decision to: CSV if its name ends in `.csv`, else JSON lines, with
+            `id` (the event's number from 0 where it has none), `prediction`, `margin`,
+            `query_probability` and `asked`.
+        progress
+            Called a few times a second with the `FileRun` so far.
+
+        Examples
+        --------
+        >>> import headwater as hw, pathlib, tempfile
+        >>> model = hw.OLSF()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "days.jsonl")
+        ...     _ = path.write_text('{"rain": 2.0, "wet": true}\\n{"rain": 1.0, "wet": true}\\n')
+        ...     run = model.simulate_file(path, label="wet")
+        >>> run.events, run.mistakes, model.weights()
+        (2, 1, {'rain': 1.0})
+        """
+        if not isinstance(file, EventFile):
+            file = open_file(file, format=format, label=label, id=id, on_error=on_error)
+        report = None if progress is None else lambda *told: progress(_file_run(*told))
+        written = None if decisions is None else os.fspath(decisions)
+        if file.is_columnar:
+            from headwater.learners.columnar import simulate_columnar
+
+            return simulate_columnar(self, file, written, progress)
+        return _file_run(*self._simulate_file(file.source(), written, report))
+
     def _spell_out(self, classes: NDArray[np.int64], margins: NDArray[np.float64]) -> NDArray[Any]:
         if self._parts().labels == "number":
             return margins.copy()  # in regression the margin is the prediction
@@ -292,6 +353,12 @@ class Learner(_core.Learner):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return from_bytes, (self.to_bytes(),)
+
+
+def _file_run(*told: Any) -> FileRun:
+    """What the core tells of a run, whose last part is a list."""
+    run = FileRun(*told)
+    return dataclasses.replace(run, problems=tuple(run.problems))
 
 
 def load(path: str | os.PathLike[str]) -> Learner:

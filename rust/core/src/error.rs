@@ -15,6 +15,8 @@ pub enum Error {
     Step(String),
     /// A saved state that is damaged or does not fit its learner.
     State(String),
+    /// A file of events that cannot be read, or a line of it; the lines before are done.
+    File(String),
     /// The learner is at work and cannot be used on top of that.
     Busy(String),
     /// The caller asked a batch to stop; the rows before are done.
@@ -29,6 +31,7 @@ impl fmt::Display for Error {
             | Self::Label(text)
             | Self::Step(text)
             | Self::State(text)
+            | Self::File(text)
             | Self::Busy(text) => f.write_str(text),
             Self::Interrupted => f.write_str("interrupted"),
         }

@@ -254,6 +254,14 @@ impl Learner {
         self.model.scores(features, &self.draws)
     }
 
+    /// A prediction in the form in which the learner speaks of labels; in regression the number.
+    pub fn prediction(&self, class: Option<usize>, margin: f64) -> Option<Label> {
+        if self.labels.is_number() {
+            return Some(Label::Real(margin));
+        }
+        class.map(|class| self.labels.label(class))
+    }
+
     /// A probability a known label: the logistic function of the margin, or of each score.
     pub fn probabilities(&self, features: &[Feature]) -> Result<Vec<f64>, Error> {
         if self.labels.is_number() {

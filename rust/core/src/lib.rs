@@ -5,7 +5,7 @@
 //! asking for) and [`Sparsifier`] (which weights are let go). An event is a list of
 //! [`Feature`]s: [`Learner::look_up`] makes it from names and values, [`Learner::decide`] predicts
 //! and perhaps asks, [`Learner::learn`] moves the weights. [`batch`] runs whole arrays through
-//! the same three calls; [`snapshot`] writes and reads the state.
+//! the same three calls, [`readers`] whole files; [`snapshot`] writes and reads the state.
 #![forbid(unsafe_code)]
 
 pub mod batch;
@@ -24,6 +24,7 @@ mod overlap;
 mod partial;
 mod query;
 mod random;
+pub mod readers;
 mod rfesl;
 mod second_order;
 pub mod snapshot;

@@ -142,6 +142,11 @@ impl View {
         self.vocabulary.slot(name)
     }
 
+    /// The names that it keeps statistics of.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
     /// Bring an event outside the stream to its view: names never shown count as 0.
     pub fn look(&self, seats: &[Slot], features: &mut [Feature]) -> Result<(), Error> {
         let shared = self.pool.size();

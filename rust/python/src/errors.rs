@@ -10,6 +10,7 @@ pyo3::import_exception!(headwater.errors, LabelError);
 pyo3::import_exception!(headwater.errors, AnswerError);
 pyo3::import_exception!(headwater.errors, StepError);
 pyo3::import_exception!(headwater.errors, ModelFileError);
+pyo3::import_exception!(headwater.errors, EventFileError);
 pyo3::import_exception!(headwater.errors, BusyError);
 
 #[allow(clippy::needless_pass_by_value)] // used as `map_err(raise)`
@@ -21,6 +22,7 @@ pub fn raise(error: Error) -> PyErr {
         Error::Label(_) => LabelError::new_err(text),
         Error::Step(_) => StepError::new_err(text),
         Error::State(_) => ModelFileError::new_err(text),
+        Error::File(_) => EventFileError::new_err(text),
         Error::Busy(_) => BusyError::new_err(text),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
     }

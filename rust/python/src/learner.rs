@@ -2,6 +2,7 @@
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts
 #![allow(clippy::redundant_closure_for_method_calls)] // lifetimes need the closure
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -21,11 +22,12 @@ use crate::convert::{
 };
 use crate::decision::Decision;
 use crate::errors::{LabelError, ParameterError, raise};
+use crate::files::{Source, Told, Watch, decisions_file, told};
 use crate::knowledge::Knowledge;
 use crate::lock::{Guarded, Inner};
 
 /// How long a batch goes on before it looks whether it was interrupted.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+pub const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Rows between two looks at the clock.
 const ROWS_A_LOOK: usize = 64;
 
@@ -141,14 +143,6 @@ impl Learner {
     }
 }
 
-/// The prediction in the form in which the learner speaks of labels; in regression the number.
-fn spoken(core: &core::Learner, class: Option<usize>, margin: f64) -> Option<Label> {
-    if core.labels().is_number() {
-        return Some(Label::Real(margin));
-    }
-    class.map(|class| core.labels().label(class))
-}
-
 fn spoken_to_python<'py>(
     py: Python<'py>,
     label: Option<&Label>,
@@ -217,7 +211,7 @@ impl Learner {
     fn predict_one<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let label = self.on_view(x, |core, features| {
             let (class, margin) = core.predict(features)?;
-            Ok(spoken(core, class, margin))
+            Ok(core.prediction(class, margin))
         })?;
         spoken_to_python(x.py(), label.as_ref())
     }
@@ -279,7 +273,7 @@ impl Learner {
                 let values = event.entrant.features.iter().map(|feature| feature.value);
                 let given = inner.core.has_view().then(|| values.collect());
                 let decided = inner.core.decide(&mut event.entrant, names)?;
-                let label = spoken(&inner.core, decided.class, decided.margin);
+                let label = inner.core.prediction(decided.class, decided.margin);
                 Ok((given, decided, label, inner.identity))
             })?;
         let prediction = spoken_to_python(x.py(), label.as_ref())?;
@@ -340,7 +334,7 @@ impl Learner {
             self.on_event(x, |inner, event, _| {
                 inner.core.look(&mut event.entrant)?;
                 let (contributions, decided) = inner.core.explain(&event.entrant.features)?;
-                let label = spoken(&inner.core, decided.class, decided.margin);
+                let label = inner.core.prediction(decided.class, decided.margin);
                 Ok((label, contributions, decided, inner.core.details(&event.entrant.features)))
             })?;
         let mut named = Vec::with_capacity(contributions.len());
@@ -451,6 +445,39 @@ impl Learner {
             PyArray1::from_iter(py, decisions.iter().map(|d| d.query_probability)),
             PyArray1::from_iter(py, decisions.iter().map(|d| d.asked)),
         ))
+    }
+
+    /// The same for a file, whose events are never seen by Python. `progress` is called with the
+    /// state of the run a few times a second.
+    fn _simulate_file(
+        &self,
+        py: Python<'_>,
+        source: Source,
+        decisions: Option<PathBuf>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Told> {
+        let mut reader = source.open(py)?;
+        let mut decisions = decisions.map(|path| decisions_file(&path)).transpose()?;
+        let mut run = core::readers::Run::default();
+        let mut watch = Watch::new(progress.as_ref());
+        let result = py.detach(|| {
+            let mut held = self.guarded.hold(Mutex::lock)?;
+            let done = held.inner()?.core.simulate_file(
+                &mut reader,
+                &mut run,
+                |now| watch.look(now),
+                |core, record, decision| match &mut decisions {
+                    Some(decisions) => decisions.write(core, record, decision),
+                    None => Ok(()),
+                },
+            );
+            let finished = decisions.as_mut().map_or(Ok(()), |decisions| decisions.finish());
+            done.and(finished)
+        });
+        match watch.stopped {
+            Some(error) => Err(error),
+            None => result.map(|()| told(&run, &reader)).map_err(raise),
+        }
     }
 
     fn _learn_many<'py>(

@@ -5,6 +5,7 @@ mod config;
 mod convert;
 mod decision;
 mod errors;
+mod files;
 mod knowledge;
 mod learner;
 mod lock;
@@ -25,5 +26,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<decision::Decision>()?;
     module.add_class::<learner::Learner>()?;
+    module.add_class::<files::EventReader>()?;
     module.add_function(wrap_pyfunction!(split_model, module)?)
 }

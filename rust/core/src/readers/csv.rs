@@ -1,0 +1,297 @@
+//! CSV with a header, as RFC 4180 has it: cells between delimiters, quoted where they need it.
+//!
+//! An empty cell is absent. One that reads as a number is that number, `true` and `false` (also `True`, `TRUE`, ...)
+//! are 1 and 0, any other text is an indicator. Quotes make no difference to what a cell means. In
+//! the label's column a text is a label.
+
+use memchr::memchr;
+
+use super::number::{integer, whole_text};
+use super::source::Lines;
+use super::{Id, Options, Place, Record, Refused, not_finite, number_label, text};
+use crate::Label;
+use crate::vocabulary::{Name, quoted};
+
+/// The columns of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Header {
+    pub names: Vec<String>,
+    label: Option<usize>,
+    id: Option<usize>,
+}
+
+/// Read the first line.
+pub fn read_header(lines: &mut Lines, delimiter: u8, options: &Options) -> Result<Header, Refused> {
+    if !lines.advance()? {
+        return Err(Refused::Line("it is empty; expected a header with the names.".to_owned()));
+    }
+    complete(lines, delimiter)?;
+    let line = text(lines.line()).map_err(Refused::Line)?;
+    let mut names = Vec::new();
+    let mut scratch = String::new();
+    let mut cells = Cells { line, at: Some(0), delimiter };
+    while let Some(cell) = cells.next(&mut scratch) {
+        names.push(cell.to_owned());
+    }
+    let mut sorted: Vec<&String> = names.iter().collect();
+    sorted.sort_unstable();
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        let name = quoted(pair[0]);
+        return Err(Refused::Line(format!("column {name} is in its header twice.")));
+    }
+    let column = |wanted: Option<&String>| {
+        let Some(wanted) = wanted else { return Ok(None) };
+        let found = names.iter().position(|name| name == wanted);
+        found.map(Some).ok_or_else(|| {
+            let there: Vec<String> = names.iter().take(10).map(|name| quoted(name)).collect();
+            let more = if names.len() > 10 { ", ..." } else { "" };
+            let wanted = quoted(wanted);
+            Refused::Line(format!(
+                "there is no column {wanted}; its header has {}{more}.",
+                there.join(", ")
+            ))
+        })
+    };
+    let (label, id) = (column(options.label.as_ref())?, column(options.id.as_ref())?);
+    Ok(Header { names, label, id })
+}
+
+/// Take in the lines that follow while a quote is open.
+pub fn complete(lines: &mut Lines, delimiter: u8) -> Result<(), Refused> {
+    if memchr(b'"', lines.line()).is_none() {
+        return Ok(());
+    }
+    let mut open = quote_is_open(lines.line(), delimiter, false);
+    while open {
+        let Some(start) = lines.extend()? else {
+            return Err(Refused::Line("a quote is not closed.".to_owned()));
+        };
+        open = quote_is_open(&lines.line()[start.min(lines.line().len())..], delimiter, true);
+    }
+    Ok(())
+}
+
+/// Whether a quoted cell goes on behind this line.
+fn quote_is_open(line: &[u8], delimiter: u8, open: bool) -> bool {
+    let (mut quoted, mut at_start) = (open, !open);
+    let mut bytes = line.iter().peekable();
+    while let Some(&byte) = bytes.next() {
+        match byte {
+            b'"' if quoted => {
+                if bytes.peek() == Some(&&b'"') {
+                    bytes.next();
+                } else {
+                    quoted = false;
+                }
+            }
+            b'"' if at_start => quoted = true,
+            _ => {}
+        }
+        at_start = !quoted && byte == delimiter;
+    }
+    quoted
+}
+
+/// Read a record; false if there is no event in it.
+pub fn parse(
+    line: &str,
+    delimiter: u8,
+    header: &Header,
+    record: &mut Record,
+) -> Result<bool, String> {
+    if line.is_empty() {
+        return Ok(false);
+    }
+    let mut scratch = std::mem::take(&mut record.scratch);
+    let read = parse_cells(Cells { line, at: Some(0), delimiter }, header, &mut scratch, record);
+    record.scratch = scratch;
+    read.map(|()| true)
+}
+
+fn parse_cells(
+    mut cells: Cells<'_>,
+    header: &Header,
+    scratch: &mut String,
+    record: &mut Record,
+) -> Result<(), String> {
+    let mut column = 0;
+    while let Some(cell) = cells.next(scratch) {
+        let Some(name) = header.names.get(column) else {
+            let more = 1 + cells.count(scratch);
+            let expected = header.names.len();
+            return Err(format!("expected {expected} cells, got {}.", column + more));
+        };
+        if Some(column) == header.label {
+            record.label = label(cell);
+        } else if Some(column) == header.id {
+            record.id = id(cell);
+        } else {
+            let value = match meaning(cell) {
+                Cell::Absent => f64::NAN,
+                Cell::Number(number) => number,
+                Cell::Bool(truth) => f64::from(u8::from(truth)),
+                Cell::Text => {
+                    record.push_indicator(name, cell)?;
+                    f64::NAN
+                }
+            };
+            if value.is_infinite() {
+                return Err(not_finite(Name::Text(name), value));
+            }
+            if !value.is_nan() {
+                record.push(Place::Column(column as u32), value);
+            }
+        }
+        column += 1;
+    }
+    if column < header.names.len() {
+        return Err(format!("expected {} cells, got {column}.", header.names.len()));
+    }
+    Ok(())
+}
+
+enum Cell {
+    Absent,
+    Number(f64),
+    Bool(bool),
+    Text,
+}
+
+fn meaning(cell: &str) -> Cell {
+    let trimmed = cell.trim_matches([' ', '\t']);
+    if trimmed.is_empty() {
+        return Cell::Absent;
+    }
+    if let Some(number) = whole_text(trimmed) {
+        return Cell::Number(number);
+    }
+    match trimmed {
+        "true" | "True" | "TRUE" => Cell::Bool(true),
+        "false" | "False" | "FALSE" => Cell::Bool(false),
+        _ => Cell::Text,
+    }
+}
+
+fn label(cell: &str) -> Option<Label> {
+    match meaning(cell) {
+        Cell::Absent => None,
+        Cell::Number(number) => integer(cell).map(Label::Int).or_else(|| number_label(number)),
+        Cell::Bool(truth) => Some(Label::Bool(truth)),
+        Cell::Text => Some(Label::Text(cell.to_owned())),
+    }
+}
+
+/// An integer as Python would write it is a number, any other text is itself.
+fn id(cell: &str) -> Option<Id> {
+    match integer(cell) {
+        _ if cell.is_empty() => None,
+        Some(number) if number.to_string() == cell => Some(Id::Number(number)),
+        _ => Some(Id::Text(cell.to_owned())),
+    }
+}
+
+/// The cells of a record, one after the other; `at` is none behind the last.
+struct Cells<'a> {
+    line: &'a str,
+    at: Option<usize>,
+    delimiter: u8,
+}
+
+impl<'a> Cells<'a> {
+    /// The next cell; one with quotes is written to `scratch`.
+    fn next<'s>(&mut self, scratch: &'s mut String) -> Option<&'s str>
+    where
+        'a: 's,
+    {
+        let start = self.at?;
+        let bytes = self.line.as_bytes();
+        if bytes.get(start) != Some(&b'"') {
+            let end = self.cell_end(start);
+            return Some(&self.line[start..end]);
+        }
+        scratch.clear();
+        let mut from = start + 1;
+        // A quote inside the cell is doubled; what stands behind the closing one belongs to it.
+        while let Some(length) = memchr(b'"', &bytes[from..]) {
+            scratch.push_str(&self.line[from..from + length]);
+            from += length + 1;
+            if bytes.get(from) != Some(&b'"') {
+                let end = self.cell_end(from);
+                scratch.push_str(&self.line[from..end]);
+                return Some(scratch);
+            }
+            scratch.push('"');
+            from += 1;
+        }
+        self.at = None;
+        scratch.push_str(&self.line[from.min(bytes.len())..]);
+        Some(scratch)
+    }
+
+    /// The end of what is not quoted; goes on behind it.
+    fn cell_end(&mut self, from: usize) -> usize {
+        let rest = &self.line.as_bytes()[from..];
+        let length = memchr(self.delimiter, rest);
+        self.at = length.map(|length| from + length + 1);
+        length.map_or(self.line.len(), |length| from + length)
+    }
+
+    /// How many are left.
+    fn count(&mut self, scratch: &mut String) -> usize {
+        let mut count = 0;
+        while self.next(scratch).is_some() {
+            count += 1;
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Case, check};
+    use super::super::{Format, OnError, Reader};
+    use super::*;
+
+    fn options(delimiter: u8) -> Options {
+        let (label, id) = (Some("y".to_owned()), Some("id".to_owned()));
+        Options { format: Format::Csv { delimiter }, label, id, on_error: OnError::Stop }
+    }
+
+    #[test]
+    fn records_are_read_or_refused() {
+        let cases = [
+            Case::event("7,1.5,x,1", "1 of 7", "'a'=1.5 'b=x'=1"),
+            Case::event("07,, 2 ,spam\r", "'spam' of '07'", "'b'=2"),
+            Case::event(",nan,0,", "none", "'b'=0"),
+            Case::event("e,true,FALSE,True", "True of 'e'", "'a'=1 'b'=0"),
+            Case::event("e,\"1.5\",\"x, \"\"y\"\"\",2.5", "2.5 of 'e'", "'a'=1.5 'b=x, \"y\"'=1"),
+            Case::event("e,\"one\ntwo\",\"\",-1", "-1 of 'e'", r"'a=one\ntwo'=1"),
+            Case::event("e,5\" pipe,\"a\"b,nan", "none of 'e'", "'a=5\" pipe'=1 'b=ab'=1"),
+            Case::nothing(""),
+            Case::refused("1,2,3", "line 2: expected 4 cells, got 3."),
+            Case::refused("1,2,3,4,5,6", "line 2: expected 4 cells, got 6."),
+            Case::refused("1,2,\"3,4", "line 2: a quote is not closed."),
+            Case::refused("1,inf,3,4", "feature 'a' must be a finite number, got inf."),
+            Case::refused("1,2,-1e999,4", "feature 'b' must be a finite number, got -inf."),
+        ];
+        check(&options(b','), "id,a,b,y\n", &cases);
+        check(
+            &options(b'\t'),
+            "\u{feff}a\ty\tid\r\n",
+            &[Case::event("1\t0\t-3", "0 of -3", "'a'=1")],
+        );
+        let twice = [Case::refused("b,1,1,e", "feature 'a=b' is there twice.")];
+        check(&options(b','), "a,a=b,y,id\n", &twice);
+    }
+
+    #[test]
+    fn a_header_must_be_there_with_its_columns() {
+        let open = |content: &'static str| {
+            Reader::new(content.as_bytes(), "f.csv", options(b',')).err().unwrap().to_string()
+        };
+        assert_eq!(open(""), "f.csv: it is empty; expected a header with the names.");
+        assert_eq!(open("a,id\n"), "f.csv: there is no column 'y'; its header has 'a', 'id'.");
+        assert_eq!(open("y,id,a,a\n"), "f.csv: column 'a' is in its header twice.");
+        assert_eq!(open("y,id,\"a\n"), "f.csv: a quote is not closed.");
+    }
+}

@@ -1,0 +1,388 @@
+//! JSON lines: an object a line, `{"name": value, ...}`.
+//!
+//! A value is a number, a bool, a text (an indicator) or null (absent); as Python writes them, `NaN` is
+//! absent and an infinity is refused. The label may be any of these, an id a text or an integer.
+
+use memchr::memchr2;
+
+use super::number::{integer, leading};
+use super::{Id, Options, Place, Record, not_finite, number_label, shown};
+use crate::Label;
+use crate::vocabulary::{Name, quoted};
+
+/// Read a line; false if there is no event in it.
+pub fn parse(line: &str, options: &Options, record: &mut Record) -> Result<bool, String> {
+    let plain = line.bytes().fold(true, |plain, byte| plain & (byte >= b' '));
+    let mut text = Text { line, at: 0, plain };
+    let Some(first) = text.peek() else { return Ok(false) };
+    if first != b'{' {
+        return Err(format!("expected a JSON object, got {}.", shown(line)));
+    }
+    text.at += 1;
+    record.may_repeat = true;
+    let (mut has_label, mut has_id) = (false, false);
+    if text.peek() == Some(b'}') {
+        text.at += 1;
+    } else {
+        loop {
+            text.expect(b'"', "a name between quotes")?;
+            let name = text.string(&mut record.texts)?;
+            text.expect(b':', "a colon")?;
+            let spelled = name.of(line, &record.texts);
+            if options.label.as_deref() == Some(spelled) {
+                once(&mut has_label, spelled)?;
+                record.label = label(&mut text)?;
+            } else if options.id.as_deref() == Some(spelled) {
+                once(&mut has_id, spelled)?;
+                record.id = id(&mut text)?;
+            } else {
+                feature(&mut text, name, record)?;
+            }
+            match text.peek() {
+                Some(b',') => text.at += 1,
+                Some(b'}') => break,
+                _ => return Err(text.expected("a comma or a closing brace")),
+            }
+        }
+        text.at += 1;
+    }
+    match text.peek() {
+        None => Ok(true),
+        Some(_) => Err(text.expected("the end of the line")),
+    }
+}
+
+fn once(has: &mut bool, name: &str) -> Result<(), String> {
+    if std::mem::replace(has, true) {
+        return Err(format!("{} is there twice.", quoted(name)));
+    }
+    Ok(())
+}
+
+fn feature(text: &mut Text<'_>, name: Spelled, record: &mut Record) -> Result<(), String> {
+    let value = match text.peek() {
+        Some(b'"') => {
+            text.at += 1;
+            let value = text.string(&mut record.texts)?;
+            let start = record.texts.len();
+            name.append(text.line, &mut record.texts);
+            record.texts.push('=');
+            value.append(text.line, &mut record.texts);
+            let place = record.text_from(start)?;
+            record.push(place, 1.0);
+            return Ok(());
+        }
+        _ => text.scalar().ok_or_else(|| {
+            let name = quoted(name.of(text.line, &record.texts));
+            text.expected(&format!("a number, a bool, a text or null as the value of {name}"))
+        })?,
+    };
+    let value = match value {
+        Scalar::Null => return Ok(()),
+        Scalar::Bool(truth) => f64::from(u8::from(truth)),
+        Scalar::Number(value) => value,
+    };
+    if value.is_infinite() {
+        return Err(not_finite(Name::Text(name.of(text.line, &record.texts)), value));
+    }
+    if !value.is_nan() {
+        record.push(name.place, value);
+    }
+    Ok(())
+}
+
+fn label(text: &mut Text<'_>) -> Result<Option<Label>, String> {
+    if text.peek() == Some(b'"') {
+        text.at += 1;
+        let mut texts = String::new();
+        let label = text.string(&mut texts)?;
+        return Ok(Some(Label::Text(label.of(text.line, &texts).to_owned())));
+    }
+    text.peek();
+    let start = text.at;
+    match text.scalar() {
+        Some(Scalar::Null) => Ok(None),
+        Some(Scalar::Bool(truth)) => Ok(Some(Label::Bool(truth))),
+        Some(Scalar::Number(value)) => {
+            let exact = integer(&text.line[start..text.at]).map(Label::Int);
+            Ok(exact.or_else(|| number_label(value)))
+        }
+        None => Err(text.expected("a number, a bool, a text or null as the label")),
+    }
+}
+
+fn id(text: &mut Text<'_>) -> Result<Option<Id>, String> {
+    if text.peek() == Some(b'"') {
+        text.at += 1;
+        let mut texts = String::new();
+        let id = text.string(&mut texts)?;
+        return Ok(Some(Id::Text(id.of(text.line, &texts).to_owned())));
+    }
+    text.peek();
+    let start = text.at;
+    let null = matches!(text.scalar(), Some(Scalar::Null));
+    match integer(&text.line[start..text.at]) {
+        _ if null => Ok(None),
+        Some(number) => Ok(Some(Id::Number(number))),
+        None => {
+            text.at = start;
+            Err(text.expected("a text or an integer as the id"))
+        }
+    }
+}
+
+/// A string of the line: where its text stands.
+#[derive(Clone, Copy)]
+struct Spelled {
+    place: Place,
+}
+
+impl Spelled {
+    fn of<'a>(&self, line: &'a str, texts: &'a str) -> &'a str {
+        match self.place {
+            Place::Line { start, end } => &line[start as usize..end as usize],
+            Place::Text { start, end } => &texts[start as usize..end as usize],
+            Place::Number(_) | Place::Column(_) => "",
+        }
+    }
+
+    /// Write it to the end of the texts, where it may stand itself.
+    fn append(&self, line: &str, texts: &mut String) {
+        match self.place {
+            Place::Text { start, end } => texts.extend_from_within(start as usize..end as usize),
+            _ => texts.push_str(self.of(line, "")),
+        }
+    }
+}
+
+enum Scalar {
+    Null,
+    Bool(bool),
+    Number(f64),
+}
+
+/// The line, and how far it has been read.
+struct Text<'a> {
+    line: &'a str,
+    at: usize,
+    /// Whether there are no control characters in it, so that strings need not look for them.
+    plain: bool,
+}
+
+impl Text<'_> {
+    /// The next byte that is no blank.
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.line.as_bytes();
+        while let Some(b' ' | b'\t' | b'\r') = bytes.get(self.at) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
+    }
+
+    fn expect(&mut self, byte: u8, what: &str) -> Result<(), String> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(self.expected(what))
+    }
+
+    fn expected(&self, what: &str) -> String {
+        match self.line.get(self.at..) {
+            Some("") | None => format!("expected {what}, got the end of the line."),
+            Some(rest) => {
+                format!("expected {what} at character {}, got {}.", self.at + 1, shown(rest))
+            }
+        }
+    }
+
+    /// The string whose opening quote was just read. With escapes it goes to the texts.
+    fn string(&mut self, texts: &mut String) -> Result<Spelled, String> {
+        let bytes = self.line.as_bytes();
+        let start = self.at;
+        if self.plain
+            && let Some(length) = memchr2(b'"', b'\\', &bytes[start..])
+        {
+            self.at += length;
+        }
+        if self.plain && bytes.get(self.at) == Some(&b'"') {
+            let place = Place::Line { start: start as u32, end: self.at as u32 };
+            self.at += 1;
+            return Ok(Spelled { place });
+        }
+        let first = texts.len();
+        let mut from = start;
+        loop {
+            match bytes.get(self.at) {
+                Some(b'"') => {
+                    texts.push_str(&self.line[from..self.at]);
+                    self.at += 1;
+                    let place = Place::Text { start: first as u32, end: texts.len() as u32 };
+                    return Ok(Spelled { place });
+                }
+                Some(b'\\') => {
+                    texts.push_str(&self.line[from..self.at]);
+                    texts.push(self.escape()?);
+                    from = self.at;
+                }
+                Some(0..b' ') => return Err(self.expected("a text without control characters")),
+                Some(_) => self.at += 1,
+                None => return Err(self.expected("a closing quote")),
+            }
+        }
+    }
+
+    /// The character of the escape that starts here.
+    fn escape(&mut self) -> Result<char, String> {
+        let start = self.at;
+        let kind = self.line.as_bytes().get(start + 1).copied();
+        self.at += 2;
+        let character = match kind {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => self.unicode().ok_or_else(|| {
+                let here = Text { at: start, ..*self };
+                here.expected("\\u and four hexadecimal digits of a character")
+            })?,
+            _ => {
+                self.at = start;
+                return Err(self.expected("an escape of JSON"));
+            }
+        };
+        Ok(character)
+    }
+
+    /// The character of the digits behind `\u`, or of two such that stand for one.
+    fn unicode(&mut self) -> Option<char> {
+        let first = self.four_digits()?;
+        if !(0xd800..0xdc00).contains(&first) {
+            return char::from_u32(first);
+        }
+        if self.line.get(self.at..self.at + 2)? != "\\u" {
+            return None;
+        }
+        self.at += 2;
+        let second = self.four_digits()?;
+        if !(0xdc00..0xe000).contains(&second) {
+            return None;
+        }
+        char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00))
+    }
+
+    fn four_digits(&mut self) -> Option<u32> {
+        let digits = self.line.get(self.at..self.at + 4)?;
+        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        self.at += 4;
+        u32::from_str_radix(digits, 16).ok()
+    }
+
+    /// A value that is no text, if one starts here.
+    fn scalar(&mut self) -> Option<Scalar> {
+        let first = self.peek()?;
+        let rest = &self.line[self.at..];
+        if first.is_ascii_digit() || first == b'-' {
+            let found = leading(rest).filter(|&(_, length)| is_json(&rest.as_bytes()[..length]));
+            if let Some((value, length)) = found {
+                self.at += length;
+                return Some(Scalar::Number(value));
+            }
+        }
+        let words = [
+            ("null", Scalar::Null),
+            ("true", Scalar::Bool(true)),
+            ("false", Scalar::Bool(false)),
+            ("NaN", Scalar::Null),
+            ("Infinity", Scalar::Number(f64::INFINITY)),
+            ("-Infinity", Scalar::Number(f64::NEG_INFINITY)),
+        ];
+        words.into_iter().find(|(word, _)| rest.starts_with(word)).map(|(word, scalar)| {
+            self.at += word.len();
+            scalar
+        })
+    }
+}
+
+/// Whether a number is written as JSON has it: no plus, no zeros before, digits around the point.
+fn is_json(number: &[u8]) -> bool {
+    let digits = number.strip_prefix(b"-").unwrap_or(number);
+    let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    match digits.get(whole) {
+        _ if whole == 0 || (whole > 1 && digits[0] == b'0') => false,
+        Some(b'.') => digits.get(whole + 1).is_some_and(u8::is_ascii_digit),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Case, check};
+    use super::super::{Format, OnError, Options};
+
+    #[test]
+    fn lines_are_read_or_refused() {
+        let options = Options {
+            format: Format::JsonLines,
+            label: Some("y".to_owned()),
+            id: Some("id".to_owned()),
+            on_error: OnError::Stop,
+        };
+        let cases = [
+            Case::event(r#"{"a": 1, "y": true, "b": -2.5e1}"#, "True", "'a'=1 'b'=-25"),
+            Case::event(r#"{"y":"spam","id":7,"a":0}"#, "'spam' of 7", "'a'=0"),
+            Case::event(r#"{"id":"x-1","y":-1,"a":false,"b":true}"#, "-1 of 'x-1'", "'a'=0 'b'=1"),
+            Case::event(r#"{"a":null,"b":NaN,"y":null,"id":null}"#, "none", ""),
+            Case::event(r#"{"y":2.0}"#, "2", ""),
+            Case::event(r#"{"y":2.5}"#, "2.5", ""),
+            Case::event(r#"{"y":9007199254740993}"#, "9007199254740993", ""),
+            Case::event("{}", "none", ""),
+            Case::event(" {\t} \r", "none", ""),
+            Case::event(r#"{"site":"roof"}"#, "none", "'site=roof'=1"),
+            Case::event(r#"{"si\tte":"r\"oof","b":1}"#, "none", r#"'si\tte=r"oof'=1 'b'=1"#),
+            Case::event(r#"{"\u00e4\ud83d\ude00":1}"#, "none", "'ä😀'=1"),
+            Case::event(r#"{"ä":"😀"}"#, "none", "'ä=😀'=1"),
+            Case::event(r#"{"\u0079":1}"#, "1", ""),
+            Case::event(r#"{"":1}"#, "none", "''=1"),
+            Case::nothing("  "),
+            Case::refused("[1]", "line 1: expected a JSON object, got '[1]'."),
+            Case::refused(
+                r#"{"a":1"#,
+                "expected a comma or a closing brace, got the end of the line.",
+            ),
+            Case::refused(r#"{"a""#, "expected a colon, got the end of the line."),
+            Case::refused(r#"{"a"#, "expected a closing quote, got the end of the line."),
+            Case::refused(r#"{"a":1,}"#, "expected a name between quotes at character 8, got '}'."),
+            Case::refused(r#"{"a":1} x"#, "expected the end of the line at character 9, got 'x'."),
+            Case::refused(
+                r#"{"a":[1]}"#,
+                "a text or null as the value of 'a' at character 6, got '[1]}'.",
+            ),
+            Case::refused(r#"{"a":{}}"#, "as the value of 'a'"),
+            Case::refused(r#"{"a":01}"#, "expected a number"),
+            Case::refused(r#"{"a":+1}"#, "expected a number"),
+            Case::refused(r#"{"a":.5}"#, "expected a number"),
+            Case::refused(r#"{"a":5.}"#, "expected a number"),
+            Case::refused(r#"{"a":nan}"#, "expected a number"),
+            Case::refused(r#"{"a":1e}"#, "expected a comma"),
+            Case::refused(r#"{"a":Infinity}"#, "feature 'a' must be a finite number, got inf."),
+            Case::refused(r#"{"a":-1e999}"#, "feature 'a' must be a finite number, got -inf."),
+            Case::refused(r#"{"a":1,"a":2}"#, "feature 'a' is there twice."),
+            Case::refused(r#"{"a":"b","a=b":2}"#, "feature 'a=b' is there twice."),
+            Case::refused(r#"{"y":1,"y":1}"#, "'y' is there twice."),
+            Case::refused(r#"{"y":[]}"#, "as the label"),
+            Case::refused(r#"{"id":1.5}"#, "a text or an integer as the id at character 7"),
+            Case::refused(r#"{"a\x":1}"#, "expected an escape of JSON"),
+            Case::refused(r#"{"\ud83d":1}"#, "four hexadecimal digits of a character"),
+            Case::refused(r#"{"\u+123":1}"#, "four hexadecimal digits of a character"),
+            Case::refused("{\"a\u{1}\":1}", "without control characters"),
+        ];
+        check(&options, "", &cases);
+    }
+}

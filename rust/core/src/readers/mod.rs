@@ -1,0 +1,530 @@
+//! Events from files, read block by block in constant memory.
+//!
+//! A [`Reader`] gives one [`Record`] after the other; [`Learner::simulate_file`] runs them through a
+//! learner. A format is a function from a line to a record, in a file of its own.
+
+mod ahead;
+mod csv;
+mod decisions;
+mod find;
+mod json;
+mod number;
+mod simulate;
+mod source;
+mod svmlight;
+mod table;
+mod vw;
+
+use std::io;
+use std::path::Path;
+
+pub use decisions::Decisions;
+pub use simulate::{Progress, Run};
+pub use source::LONGEST_LINE;
+use source::{Lines, Trouble};
+pub use table::Table;
+
+use crate::learner::Entrant;
+use crate::vocabulary::{Name, Names, UNKNOWN, quoted};
+use crate::weights::Feature;
+use crate::{Error, Label};
+
+/// How a file writes its events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Svmlight,
+    Vw,
+    JsonLines,
+    Csv { delimiter: u8 },
+}
+
+/// What a file's lines mean.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub format: Format,
+    /// The field or column that holds the label, if any; svmlight and VW have their own place.
+    pub label: Option<String>,
+    /// The field or column that holds the event's id, if any; in VW it is the tag.
+    pub id: Option<String>,
+    pub on_error: OnError,
+}
+
+/// What becomes of a line that cannot be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    #[default]
+    Stop,
+    /// Count it and go on.
+    Skip,
+}
+
+/// Of so many lines that were skipped the reasons are kept.
+const MOST_PROBLEMS: usize = 10;
+
+/// How an event is known to those who label it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Id {
+    Number(i64),
+    Text(String),
+}
+
+/// Where a name stands.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Number(i64),
+    /// In the line.
+    Line {
+        start: u32,
+        end: u32,
+    },
+    /// In the record's own texts.
+    Text {
+        start: u32,
+        end: u32,
+    },
+    /// In the file's header.
+    Column(u32),
+}
+
+/// One event as its file gave it. One is used for line after line, so that nothing is allocated.
+#[derive(Default)]
+pub struct Record {
+    pub label: Option<Label>,
+    pub id: Option<Id>,
+    event: Entrant,
+    places: Vec<Place>,
+    texts: String,
+    /// A cell while it is read.
+    scratch: String,
+    /// Whether a name may be there twice, which rising numbers are not.
+    may_repeat: bool,
+}
+
+impl Record {
+    /// The event's features, without slots until a learner has found them.
+    pub fn features(&self) -> &[Feature] {
+        &self.event.features
+    }
+
+    fn clear(&mut self) {
+        self.label = None;
+        self.id = None;
+        self.event.features.clear();
+        self.places.clear();
+        self.texts.clear();
+        self.may_repeat = false;
+    }
+
+    fn push(&mut self, place: Place, value: f64) {
+        self.places.push(place);
+        self.event.features.push(Feature { slot: UNKNOWN, value });
+    }
+
+    /// Add the feature `name=text`.
+    fn push_indicator(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let start = self.texts.len();
+        self.texts.push_str(name);
+        self.texts.push('=');
+        self.texts.push_str(text);
+        self.may_repeat = true;
+        let place = self.text_from(start)?;
+        self.push(place, 1.0);
+        Ok(())
+    }
+
+    /// What was added to the texts from `start` on.
+    fn text_from(&self, start: usize) -> Result<Place, String> {
+        const MOST: usize = 4 * LONGEST_LINE;
+        match self.texts.len() {
+            end @ 0..=MOST => Ok(Place::Text { start: start as u32, end: end as u32 }),
+            _ => Err(format!("its names are longer than {} MiB.", MOST >> 20)),
+        }
+    }
+}
+
+/// The names of a record.
+pub struct Given<'a> {
+    line: &'a str,
+    header: &'a [String],
+    texts: &'a str,
+    places: &'a [Place],
+}
+
+impl Names for Given<'_> {
+    fn name(&self, position: usize) -> Name<'_> {
+        match self.places[position] {
+            Place::Number(number) => Name::Number(number),
+            Place::Line { start, end } => Name::Text(&self.line[start as usize..end as usize]),
+            Place::Text { start, end } => Name::Text(&self.texts[start as usize..end as usize]),
+            Place::Column(column) => Name::Text(&self.header[column as usize]),
+        }
+    }
+}
+
+impl Given<'_> {
+    /// Refuse a name that is there twice.
+    fn check(&self) -> Result<(), String> {
+        self.check_some((0..self.places.len() as u32).collect())
+    }
+
+    fn check_some(&self, mut positions: Vec<u32>) -> Result<(), String> {
+        positions.sort_unstable_by(|&a, &b| self.name(a as usize).cmp(&self.name(b as usize)));
+        let mut pairs = positions.windows(2);
+        let twice = |pair: &&[u32]| self.name(pair[0] as usize) == self.name(pair[1] as usize);
+        match pairs.find(twice) {
+            Some(pair) => Err(is_there_twice(self.name(pair[0] as usize))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn is_there_twice(name: Name<'_>) -> String {
+    format!("feature {name} is there twice.")
+}
+
+fn not_finite(name: Name<'_>, value: f64) -> String {
+    format!("feature {name} must be a finite number, got {value}.")
+}
+
+/// The start of a text that may be long or anything, between quotes.
+fn shown(text: &str) -> String {
+    const MOST: usize = 40;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", quoted(&text[..end])),
+        None => quoted(text),
+    }
+}
+
+/// A number as a label; NaN is none.
+fn number_label(number: f64) -> Option<Label> {
+    const LIMIT: f64 = 9_007_199_254_740_992.0; // 2^53: beyond it floats skip integers
+    if number.is_nan() {
+        return None;
+    }
+    let whole = number.fract() == 0.0 && number.abs() <= LIMIT;
+    Some(if whole { Label::Int(number as i64) } else { Label::Real(number) })
+}
+
+/// Why there is no next record.
+enum Refused {
+    /// This line is none; the next may be one.
+    Line(String),
+    /// Nothing can be read any more.
+    File(String),
+    /// Waiting was interrupted; reading may go on.
+    Paused,
+}
+
+impl From<Trouble> for Refused {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::TooLong => {
+                Self::Line(format!("it is longer than {} MiB.", LONGEST_LINE >> 20))
+            }
+            Trouble::Broken(reason) => Self::File(reason),
+            Trouble::Paused => Self::Paused,
+        }
+    }
+}
+
+/// Reads one record after the other.
+pub struct Reader {
+    name: String,
+    lines: Lines,
+    options: Options,
+    /// The columns of a CSV file; empty otherwise.
+    header: csv::Header,
+    skipped: u64,
+    problems: Vec<String>,
+}
+
+impl Reader {
+    /// Read a file, or standard input if its path is `-`.
+    pub fn open(path: &Path, options: Options) -> Result<Self, Error> {
+        let name = match path.to_string_lossy() {
+            text if text == "-" => "standard input".to_owned(),
+            text => text.into_owned(),
+        };
+        Self::made(Lines::open(path), name, options)
+    }
+
+    /// Read what another source gives; `name` is what errors call it.
+    pub fn new(
+        source: impl io::Read + Send + 'static,
+        name: &str,
+        options: Options,
+    ) -> Result<Self, Error> {
+        Self::made(Lines::new(source), name.to_owned(), options)
+    }
+
+    fn made(lines: io::Result<Lines>, name: String, options: Options) -> Result<Self, Error> {
+        let mut lines = lines.map_err(|error| Error::File(format!("{name}: {error}.")))?;
+        let mut header = csv::Header::default();
+        if let Format::Csv { delimiter } = options.format {
+            header = csv::read_header(&mut lines, delimiter, &options).map_err(|refused| {
+                let reason = match refused {
+                    Refused::Line(reason) | Refused::File(reason) => reason,
+                    Refused::Paused => return Error::Interrupted,
+                };
+                Error::File(format!("{name}: {reason}"))
+            })?;
+        }
+        Ok(Self { name, lines, options, header, skipped: 0, problems: Vec::new() })
+    }
+
+    /// Bytes taken from the file so far, as they lie there.
+    pub fn bytes(&self) -> u64 {
+        self.lines.bytes()
+    }
+
+    /// Lines that could not be used.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Why the first of them could not.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// Count a line that cannot be used, or stop because of it.
+    fn skip(&mut self, error: Error) -> Result<(), Error> {
+        if self.options.on_error == OnError::Stop {
+            return Err(error);
+        }
+        self.skipped += 1;
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(error.to_string());
+        }
+        Ok(())
+    }
+
+    /// Read the next record; false if there is none. Lines without an event are passed over.
+    fn read(&mut self, record: &mut Record) -> Result<bool, Refused> {
+        while self.lines.advance()? {
+            record.clear();
+            if let Format::Csv { delimiter } = self.options.format {
+                csv::complete(&mut self.lines, delimiter)?;
+            }
+            let line = text(self.lines.line()).map_err(Refused::Line)?;
+            let found = match self.options.format {
+                Format::Svmlight => svmlight::parse(line, record),
+                Format::Vw => vw::parse(line, record),
+                Format::JsonLines => json::parse(line, &self.options, record),
+                Format::Csv { delimiter } => csv::parse(line, delimiter, &self.header, record),
+            };
+            if found.map_err(Refused::Line)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn given<'a>(&'a self, places: &'a [Place], texts: &'a str) -> Given<'a> {
+        let line = text(self.lines.line()).unwrap_or_default(); // looked at before
+        Given { line, header: &self.header.names, texts, places }
+    }
+
+    /// Read the next record; false if there is none. If waiting for it was interrupted, that is
+    /// the error, and reading may go on.
+    pub fn next(&mut self, record: &mut Record) -> Result<bool, Error> {
+        loop {
+            let found = self.read(record).and_then(|found| {
+                if found && record.may_repeat {
+                    self.names(record).check().map_err(Refused::Line)?;
+                }
+                Ok(found)
+            });
+            match found {
+                Ok(found) => return Ok(found),
+                Err(refused @ Refused::Line(_)) => self.skip(self.error(refused))?,
+                Err(refused) => return Err(self.error(refused)),
+            }
+        }
+    }
+
+    /// The names of the record that was read last.
+    pub fn names<'a>(&'a self, record: &'a Record) -> Given<'a> {
+        self.given(&record.places, &record.texts)
+    }
+
+    fn error(&self, refused: Refused) -> Error {
+        match refused {
+            Refused::Line(reason) => Error::File(format!("{}: {reason}", self.here())),
+            Refused::File(reason) => Error::File(format!(
+                "{}: it cannot be read on after line {}: {reason}.",
+                self.name,
+                self.lines.number().saturating_sub(1)
+            )),
+            Refused::Paused => Error::Interrupted,
+        }
+    }
+
+    /// The file and the line that was read last.
+    fn here(&self) -> String {
+        format!("{}, line {}", self.name, self.lines.number())
+    }
+}
+
+fn text(line: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(line).map_err(|error| {
+        let byte = line[error.valid_up_to()];
+        format!("expected text in UTF-8, got byte {byte:#04x} at {}.", error.valid_up_to() + 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line and what is to be made of it.
+    pub struct Case {
+        line: &'static str,
+        expected: Result<Option<(&'static str, &'static str)>, &'static str>,
+    }
+
+    impl Case {
+        /// The label (`of` the id, if there is one), and the features.
+        pub fn event(line: &'static str, label: &'static str, features: &'static str) -> Self {
+            Self { line, expected: Ok(Some((label, features))) }
+        }
+
+        pub fn nothing(line: &'static str) -> Self {
+            Self { line, expected: Ok(None) }
+        }
+
+        /// What the sentence ends with, or contains.
+        pub fn refused(line: &'static str, sentence: &'static str) -> Self {
+            Self { line, expected: Err(sentence) }
+        }
+    }
+
+    /// Read each line as a file of its own, behind a header.
+    pub fn check(options: &Options, header: &str, cases: &[Case]) {
+        for case in cases {
+            let content = format!("{header}{}", case.line).into_bytes();
+            let mut reader = Reader::new(io::Cursor::new(content), "f", options.clone()).unwrap();
+            let mut record = Record::default();
+            let mut found = None;
+            let result = reader.next(&mut record);
+            if result == Ok(true) {
+                let names = reader.names(&record);
+                let label = record.label.as_ref().map_or("none".to_owned(), Label::to_string);
+                let id = match &record.id {
+                    None => String::new(),
+                    Some(Id::Number(number)) => format!(" of {number}"),
+                    Some(Id::Text(text)) => format!(" of {}", quoted(text)),
+                };
+                let feature = |(i, feature): (usize, &Feature)| {
+                    format!("{}={}", names.name(i), feature.value)
+                };
+                let features: Vec<String> =
+                    record.features().iter().enumerate().map(feature).collect();
+                found = Some((label + &id, features.join(" ")));
+            }
+            match (case.expected, result) {
+                (Ok(expected), Ok(_)) => {
+                    let expected = expected.map(|(a, b)| (a.to_owned(), b.to_owned()));
+                    assert_eq!(found, expected, "{}", case.line);
+                }
+                (Err(sentence), Err(error)) => {
+                    assert!(error.to_string().contains(sentence), "{}: {error}", case.line);
+                }
+                (_, result) => panic!("{}: {result:?}, {found:?}", case.line),
+            }
+        }
+    }
+    fn svmlight() -> Options {
+        Options { format: Format::Svmlight, label: None, id: None, on_error: OnError::Stop }
+    }
+
+    fn labels_of(content: impl io::Read + Send + 'static) -> (Vec<String>, Result<(), Error>) {
+        let mut reader = Reader::new(content, "f", svmlight()).unwrap();
+        let (mut record, mut labels) = (Record::default(), Vec::new());
+        loop {
+            match reader.next(&mut record) {
+                Ok(true) => labels.push(record.label.as_ref().map(Label::to_string).unwrap()),
+                Ok(false) => return (labels, Ok(())),
+                Err(Error::Interrupted) => {} // it waits
+                Err(error) => return (labels, Err(error)),
+            }
+        }
+    }
+
+    /// Gives a byte at a time, and is interrupted now and then.
+    struct Slow(io::Cursor<Vec<u8>>, usize);
+
+    impl io::Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 += 1;
+            if self.1.is_multiple_of(7) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let one = buffer.len().min(1);
+            self.0.read(&mut buffer[..one])
+        }
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_come() {
+        let content = b"1 1:1\n\n2\r\n# no\n3 1:1 2:2\n4".to_vec();
+        let expected = ["1", "2", "3", "4"];
+        assert_eq!(labels_of(io::Cursor::new(content.clone())).0, expected);
+        assert_eq!(labels_of(Slow(io::Cursor::new(content), 0)).0, expected);
+    }
+
+    #[test]
+    fn packed_files_are_unpacked_and_what_is_cut_off_is_refused_behind_its_lines() {
+        use std::io::Write;
+        let lines: Vec<String> =
+            (0..100_000).map(|i| format!("{i} 1:0.5 {}:2\n", 2 + i % 97)).collect();
+        let plain = lines.concat();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(plain.as_bytes()).unwrap();
+        let gzip = gzip.finish().unwrap();
+        let twice = [gzip.clone(), gzip.clone()].concat();
+        let zstd = zstd::encode_all(plain.as_bytes(), 1).unwrap();
+        let zstd_twice = [zstd.clone(), zstd.clone()].concat();
+        let expected = labels_of(io::Cursor::new(plain.into_bytes())).0;
+        assert_eq!(expected.len(), 100_000);
+        for packed in [gzip.clone(), zstd.clone()] {
+            assert_eq!(labels_of(io::Cursor::new(packed)), (expected.clone(), Ok(())));
+        }
+        for packed in [twice, zstd_twice] {
+            assert_eq!(labels_of(io::Cursor::new(packed)).0.len(), 200_000);
+        }
+        for packed in [gzip, zstd] {
+            let half = packed[..packed.len() / 2].to_vec();
+            let (labels, result) = labels_of(io::Cursor::new(half));
+            assert!(!labels.is_empty() && labels.len() < 100_000);
+            assert_eq!(labels, expected[..labels.len()]);
+            let sentence = format!("f: it cannot be read on after line {}: ", labels.len());
+            assert!(result.unwrap_err().to_string().starts_with(&sentence));
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over() {
+        let long = vec![b' '; LONGEST_LINE + 1];
+        let content = [b"1\n".to_vec(), long, b"\n3\n".to_vec()].concat();
+        let mut reader = Reader::new(io::Cursor::new(content), "f", svmlight()).unwrap();
+        let mut record = Record::default();
+        assert_eq!(reader.next(&mut record), Ok(true));
+        let error = reader.next(&mut record).unwrap_err();
+        assert_eq!(error.to_string(), "f, line 2: it is longer than 64 MiB.");
+        assert_eq!(reader.next(&mut record), Ok(true));
+        assert_eq!(reader.here(), "f, line 3");
+        assert_eq!(reader.next(&mut record), Ok(false));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_refused_and_the_next_line_is_read() {
+        let content = b"1\n\xff\xfe\n3".to_vec();
+        let mut reader = Reader::new(io::Cursor::new(content), "f", svmlight()).unwrap();
+        let mut record = Record::default();
+        assert_eq!(reader.next(&mut record), Ok(true));
+        let error = reader.next(&mut record).unwrap_err();
+        assert_eq!(error.to_string(), "f, line 2: expected text in UTF-8, got byte 0xff at 1.");
+        assert_eq!(reader.next(&mut record), Ok(true));
+    }
+}

@@ -1,0 +1,143 @@
+//! svmlight: `label name:value name:value ... # comment`.
+//!
+//! A name that is a whole number of 64 bits is that number, any other is a text. A line whose first
+//! word has a colon is not labelled; `qid:` right behind the label is passed over.
+
+use memchr::memchr;
+
+use super::number::{integer, leading, whole_text};
+use super::{Place, Record, not_finite, number_label, shown};
+use crate::vocabulary::Name;
+
+/// Read a line; false if there is no event in it.
+pub fn parse(line: &str, record: &mut Record) -> Result<bool, String> {
+    let line = &line[..memchr(b'#', line.as_bytes()).unwrap_or(line.len())];
+    let bytes = line.as_bytes();
+    let mut at = word_start(bytes, 0);
+    if at == bytes.len() {
+        return Ok(false);
+    }
+    let first = &line[at..word_end(bytes, at)];
+    if memchr(b':', first.as_bytes()).is_none() {
+        let number = whole_text(first)
+            .ok_or_else(|| format!("expected a number as the label, got {}.", shown(first)))?;
+        record.label = number_label(number);
+        at = word_start(bytes, at + first.len());
+    }
+    if bytes[at..].starts_with(b"qid:") {
+        at = word_start(bytes, word_end(bytes, at));
+    }
+    let mut last = i64::MIN;
+    while at < bytes.len() {
+        let (place, value, end) = feature(line, at)?;
+        match place {
+            Place::Number(number) if number > last => last = number,
+            _ => record.may_repeat = true,
+        }
+        if value.is_finite() {
+            record.push(place, value);
+        } else if value.is_infinite() {
+            return Err(not_finite(name_of(line, place), value));
+        }
+        at = word_start(bytes, end);
+    }
+    Ok(true)
+}
+
+/// The feature that starts here: its name, its value, and where it ends.
+fn feature(line: &str, at: usize) -> Result<(Place, f64, usize), String> {
+    const SURELY_FITS: usize = 18; // digits
+    let bytes = line.as_bytes();
+    let (mut number, mut end) = (0_i64, at);
+    while let Some(digit) = bytes.get(end).map(|byte| byte.wrapping_sub(b'0'))
+        && digit < 10
+    {
+        number = number.wrapping_mul(10).wrapping_add(i64::from(digit));
+        end += 1;
+    }
+    if bytes.get(end) == Some(&b':')
+        && (1..=SURELY_FITS).contains(&(end - at))
+        && let Some((value, length)) = leading(&line[end + 1..])
+        && is_end(bytes, end + 1 + length)
+    {
+        return Ok((Place::Number(number), value, end + 1 + length));
+    }
+    let word = &line[at..word_end(bytes, at)];
+    let unread = || format!("expected name:value, value a number, got {}.", shown(word));
+    let colon = word.rfind(':').filter(|&colon| colon > 0).ok_or_else(unread)?;
+    let value = whole_text(&word[colon + 1..]).ok_or_else(unread)?;
+    let place = match integer(&word[..colon]) {
+        Some(number) => Place::Number(number),
+        None => Place::Line { start: at as u32, end: (at + colon) as u32 },
+    };
+    Ok((place, value, at + word.len()))
+}
+
+fn name_of(line: &str, place: Place) -> Name<'_> {
+    match place {
+        Place::Line { start, end } => Name::Text(&line[start as usize..end as usize]),
+        Place::Number(number) => Name::Number(number),
+        Place::Text { .. } | Place::Column(_) => Name::Text(""),
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+fn is_end(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at).is_none_or(|&byte| is_blank(byte))
+}
+
+fn word_start(bytes: &[u8], at: usize) -> usize {
+    let mut at = at;
+    while bytes.get(at).is_some_and(|&byte| is_blank(byte)) {
+        at += 1;
+    }
+    at
+}
+
+fn word_end(bytes: &[u8], at: usize) -> usize {
+    let mut at = at;
+    while !is_end(bytes, at) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Case, check};
+    use super::super::{Format, OnError, Options};
+
+    #[test]
+    fn lines_are_read_or_refused() {
+        let options =
+            Options { format: Format::Svmlight, label: None, id: None, on_error: OnError::Stop };
+        let cases = [
+            Case::event("+1 1:0.5 3:-2e1", "1", "1=0.5 3=-20"),
+            Case::event("-1.0\t7:1  8:2 # 9:3", "-1", "7=1 8=2"),
+            Case::event("2.5 qid:3 1:1", "2.5", "1=1"),
+            Case::event("0", "0", ""),
+            Case::event("1:1 2:0", "none", "1=1 2=0"),
+            Case::event("nan 1:nan 2:1", "none", "2=1"),
+            Case::event("1 rain:1 10:30:2 -4:1 007:2", "1", "'rain'=1 '10:30'=2 -4=1 7=2"),
+            Case::event("1 18446744073709551616:1", "1", "'18446744073709551616'=1"),
+            Case::event("1 3:1 2:1", "1", "3=1 2=1"),
+            Case::nothing(""),
+            Case::nothing("  \t "),
+            Case::nothing("# a comment"),
+            Case::refused("spam 1:1", "line 1: expected a number as the label, got 'spam'."),
+            Case::refused("1 rain", "expected name:value, value a number, got 'rain'."),
+            Case::refused("1 1:red", "expected name:value, value a number, got '1:red'."),
+            Case::refused("1 1:", "expected name:value, value a number, got '1:'."),
+            Case::refused("1 :1", "expected name:value, value a number, got ':1'."),
+            Case::refused("1 1:2x 3:1", "got '1:2x'."),
+            Case::refused("1 2:inf", "feature 2 must be a finite number, got inf."),
+            Case::refused("1 a:-1e999", "feature 'a' must be a finite number, got -inf."),
+            Case::refused("1 2:1 2:1", "feature 2 is there twice."),
+            Case::refused("1 a:1 b:1 a:2", "feature 'a' is there twice."),
+        ];
+        check(&options, "", &cases);
+    }
+}
