@@ -20,6 +20,9 @@ from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 import scipy.sparse  # type: ignore[import-untyped]
 from numpy.typing import NDArray
@@ -216,6 +219,54 @@ def check_named_columns_are_the_keys_of_events(make: Make, stream: Small) -> Non
         batch = make()
         assert steps_of(batch.simulate(X, stream.labels, **names)) == steps
         assert batch.to_bytes() == loop.to_bytes()
+
+
+def check_simulate_on_a_frame_is_the_event_loop(make: Make, stream: Small) -> None:
+    events = framed(stream)
+    loop = make()
+    steps = follow(loop, events, stream.labels)
+    for frame in (pd.DataFrame(events), pl.DataFrame(events), pa.Table.from_pylist(events)):
+        batch = make()
+        trace = batch.simulate(frame, stream.labels)
+        columns = (trace.prediction, trace.margin, trace.query_probability, trace.asked)
+        assert {type(column).__module__.partition(".")[0] for column in columns} == {
+            type(frame).__module__.partition(".")[0]
+        }
+        assert list(zip(*(listed(column) for column in columns), strict=True)) == steps
+        assert batch.to_bytes() == loop.to_bytes()
+
+
+def check_a_frame_by_every_other_verb_is_the_event_loop(make: Make, stream: Small) -> None:
+    events = framed(stream)
+    loop = make()
+    for event, label in zip(events, stream.labels, strict=True):
+        loop.learn_one(event, label)
+    for frame, labels in (
+        (pd.DataFrame(events), pd.Series(stream.labels)),
+        (pl.DataFrame(events), pl.Series(stream.labels)),
+        (pa.Table.from_pylist(events), pa.array(stream.labels)),
+    ):
+        model = make()
+        model.learn_many(frame, labels)
+        assert model.to_bytes() == loop.to_bytes()
+        assert listed(model.predict_many(frame)) == [loop.predict_one(event) for event in events]
+        assert listed(model.margin_many(frame)) == [loop.margin_one(event) for event in events]
+        if not stream.numbers:
+            shares = pa.table(model.predict_proba_many(frame)).to_pylist()
+            expected = [loop.predict_proba_one(event) for event in events]
+            assert shares == [{str(k): v for k, v in row.items()} for row in expected]
+
+
+def framed(stream: Small) -> list[Event]:
+    """The events with a key a column; None is absent."""
+    return [{key: event.get(key) for key in KEYS} for event in keyed(stream.events)]
+
+
+def listed(column: Any) -> list[Any]:
+    """The values of a column of pandas, polars or pyarrow; a missing one is None."""
+    if isinstance(column, pd.Series):
+        return [None if gone else value for value, gone in zip(column, column.isna(), strict=True)]
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
 
 
 def check_learn_many_is_learn_one_in_a_loop(make: Make, stream: Small) -> None:

@@ -9,14 +9,14 @@ from typing_extensions import disjoint_base
 
 from headwater.types import Event, Label, Name
 
-__all__ = ["Decision", "Learner", "__version__", "split_model"]
+__all__ = ["Decision", "Learner", "__version__", "read_frame", "split_model"]
 
 __version__: str
 
-_Arrays: TypeAlias = (
-    tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], int] | NDArray[np.float64]
-)
+_Csr: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], int]
+_Arrays: TypeAlias = _Csr | NDArray[np.float64]
 
+def read_frame(x: Any, names: Sequence[Name] | None) -> tuple[_Csr, list[Name]]: ...
 def split_model(data: bytes) -> tuple[str, bytes]: ...
 
 @final

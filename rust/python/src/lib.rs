@@ -1,10 +1,12 @@
 //! The Python face of `headwater-core`: convert, call, convert back; not one decision.
 
 mod arrays;
+mod arrow;
 mod config;
 mod convert;
 mod decision;
 mod errors;
+mod frames;
 mod knowledge;
 mod learner;
 mod lock;
@@ -25,5 +27,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<decision::Decision>()?;
     module.add_class::<learner::Learner>()?;
+    module.add_function(wrap_pyfunction!(frames::read_frame, module)?)?;
     module.add_function(wrap_pyfunction!(split_model, module)?)
 }
