@@ -174,6 +174,14 @@ def put_together(
     return data + struct.pack("<I", zlib.crc32(data))
 
 
+def without_calibration(model: hw.Learner) -> dict[str, Any]:
+    """The state but for the slope of the probabilities, for which an answer counts by the
+    probability of its question and a label given counts once (tests/test_calibration.py)."""
+    state = take_apart(model.to_bytes())[1]
+    assert state.pop("calibration")
+    return state
+
+
 # Doors: one event at a time, CSR, dense
 
 
@@ -665,7 +673,7 @@ def check_a_late_answer_learns_frozen_features_with_the_model_of_now(
         follow(model, stream.events, stream.labels)
     late.answer(decision, stream.labels[-1])
     plain.learn_one(original, stream.labels[-1])
-    assert late.to_bytes() == plain.to_bytes()
+    assert without_calibration(late) == without_calibration(plain)
     assert decision.features["site=roof"] == 1.0
 
 
@@ -675,7 +683,7 @@ def check_any_decision_may_be_answered(make: Make, stream: Small) -> None:
         answering.answer(answering.decide_one(event), label)
         learning.decide_one(event)
         learning.learn_one(event, label)
-    assert answering.to_bytes() == learning.to_bytes()
+    assert without_calibration(answering) == without_calibration(learning)
     assert answering.learned == len(stream.events)
 
 
@@ -720,7 +728,7 @@ def check_a_decision_may_be_answered_by_a_loaded_learner(make: Make, stream: Sma
     expected = copy.copy(loaded)
     loaded.answer(decision, stream.labels[-1])
     expected.learn_one(stream.events[-1], stream.labels[-1])
-    assert loaded.to_bytes() == expected.to_bytes()
+    assert without_calibration(loaded) == without_calibration(expected)
 
 
 def check_two_classes_may_be_written_in_many_ways(make: Make, stream: Small) -> None:
