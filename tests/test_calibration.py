@@ -164,6 +164,12 @@ def test_more_likely_than_not_exactly_when_the_margin_is_positive(
         assert math.isclose(sum(shares.values()), 1.0)
 
 
+def test_equal_scores_of_two_classes_are_equally_likely() -> None:
+    model = hw.MPAA(classes=("ham", "egg"))
+    model.learn_one({"x": 1.0}, "ham")
+    assert model.predict_proba_one({"y": 1.0}) == {"ham": 0.5, "egg": 0.5}
+
+
 @pytest.mark.parametrize("scale", [1e-12, 1e9])
 def test_the_scale_of_the_margins_does_not_matter(scale: float) -> None:
     # A perceptron's weights are sums of events: margins grow with the square of their scale.

@@ -57,13 +57,13 @@ impl Calibration {
         let parts: Vec<f64> = self.behind(scores).map(f64::exp).collect();
         let total: f64 = parts.iter().sum();
         let mut shares: Vec<f64> = parts.iter().map(|part| part / total).collect();
-        if let ([_, margin], [negative, positive]) = (scores, &mut shares[..])
-            && negative == positive
-            && *margin != 0.0
+        if let ([one, other], [p, q]) = (scores, &mut shares[..])
+            && one != other
+            && p.max(*q) <= 0.5
         {
             // Too near to ½ for a float, and still on its side of it.
-            *positive = 0.5 + (f64::EPSILON / 2.0).copysign(*margin);
-            *negative = 1.0 - *positive;
+            *q = 0.5 + (f64::EPSILON / 2.0).copysign(other - one);
+            *p = 1.0 - *q;
         }
         shares
     }
@@ -163,13 +163,14 @@ mod tests {
     #[test]
     fn the_smallest_margin_is_on_its_side_of_one_half() {
         let calibration = Calibration::default();
-        for margin in [f64::MIN_POSITIVE, 1e-300, 1e-20] {
+        for margin in [f64::MIN_POSITIVE, 1e-300, 1e-20, 5.6e-17, 1.2e-16] {
             let shares = calibration.probabilities(&[0.0, margin]);
             assert!(shares[1] > 0.5 && shares[0] < 0.5 && shares[0] + shares[1] == 1.0);
             let shares = calibration.probabilities(&[0.0, -margin]);
             assert!(shares[1] < 0.5 && shares[0] > 0.5);
         }
         assert_eq!(calibration.probabilities(&[0.0, 0.0]), [0.5, 0.5]);
+        assert_eq!(calibration.probabilities(&[1.0, 1.0]), [0.5, 0.5]);
     }
 
     #[test]
