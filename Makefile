@@ -39,6 +39,7 @@ study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA nam
 	$(BIN)/python studies/fesl.py
 	$(BIN)/python studies/normalize.py
 	$(BIN)/python studies/honest_quality.py
+	$(BIN)/python studies/calibration.py
 
 build: tools-are-there $(VENV)/built ## set up .venv and build the package in it
 

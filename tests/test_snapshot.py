@@ -102,6 +102,8 @@ def test_the_keys_of_the_state_are_those_of_the_page(name: str) -> None:
     assert set(state) == documented(table)
     assert list(state["model"]) == ["linear"]
     assert set(state["model"]["linear"]) == documented(model_table.partition("###")[0])
+    row = next(line for line in table.splitlines() if line.startswith("| `calibration`"))
+    assert set(state["calibration"]) == set(re.findall("`(\\w+)`", row.split("|")[2]))
     query_row = next(line for line in table.splitlines() if line.startswith("| `query`"))
     assert set(state["query"]) == set(re.findall("`(\\w+)`", query_row.split("|")[2]))
 

@@ -9,13 +9,12 @@ from typing_extensions import disjoint_base
 
 from headwater.types import Event, Id, Label, Name
 
-__all__ = ["Decision", "EventReader", "Learner", "__version__", "split_model"]
+__all__ = ["Decision", "EventReader", "Learner", "__version__", "read_frame", "split_model"]
 
 __version__: str
 
-_Arrays: TypeAlias = (
-    tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], int] | NDArray[np.float64]
-)
+_Csr: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], int]
+_Arrays: TypeAlias = _Csr | NDArray[np.float64]
 
 _Source: TypeAlias = tuple[str, str, str | None, str | None, bool]
 _Told: TypeAlias = tuple[int, int, int, float, int, int, int, int, list[str]]
@@ -28,6 +27,7 @@ _Batch: TypeAlias = tuple[
     list[Id | None],
 ]
 
+def read_frame(x: Any, names: Sequence[Name] | None) -> tuple[_Csr, list[Name]]: ...
 def split_model(data: bytes) -> tuple[str, bytes]: ...
 
 @final

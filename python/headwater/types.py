@@ -70,6 +70,8 @@ class Explanation(NamedTuple):
 class Trace:
     """What happened to each event of a simulated stream: `Decision`'s fields as arrays.
 
+    If the stream came as a frame of pandas, polars or pyarrow, they are columns of that library.
+
     Attributes
     ----------
     prediction
@@ -89,10 +91,10 @@ class Trace:
     ([False, True], 2)
     """
 
-    prediction: NDArray[Any]
-    margin: NDArray[np.float64]
-    query_probability: NDArray[np.float64]
-    asked: NDArray[np.bool_]
+    prediction: Any
+    margin: Any
+    query_probability: Any
+    asked: Any
 
     def __len__(self) -> int:
         return len(self.margin)

@@ -68,7 +68,8 @@ class AtRate:
 
     def margin_many(self, X: Any) -> NDArray[np.float64]:
         """The margins of events by the learner found."""
-        return self.learner.margin_many(X)
+        margins: NDArray[np.float64] = self.learner.margin_many(X)
+        return margins
 
 
 def width_for_rate(make: Callable[[float], Simulates], X: Any, y: Any, rate: float) -> float:

@@ -17,7 +17,7 @@ from headwater import _core
 from headwater.errors import ModelFileError, ParameterError
 from headwater.files.events import EventFile, Format, OnError
 from headwater.files.events import open as open_file
-from headwater.learners import batches
+from headwater.learners import batches, frames
 from headwater.learners.normalize import Normalize
 from headwater.learners.query import Query
 from headwater.learners.saving import read_header, write_file, write_header
@@ -178,9 +178,10 @@ class Learner(_core.Learner):
         ----------
         X
             Events: anything with `indptr`, `indices` and `data` (what is not stored is absent, a
-            stored 0 is a 0), or a dense array (NaN is absent).
+            stored 0 is a 0), a dense array (NaN is absent), or a frame: a table of pandas, polars,
+            pyarrow or any other that speaks Arrow (null is absent, text is an indicator).
         y
-            A label a row.
+            A label a row: a list, an array, or a column of one of these libraries.
         names
             A name a column; by default those of `X`, if it has any, else their numbers.
 
@@ -195,7 +196,8 @@ class Learner(_core.Learner):
         rows, columns = batches.read_rows(X, names)
         result = self._simulate(rows, columns, batches.read_labels(y))
         classes, margin, query_probability, asked = result
-        return Trace(self._spell_out(classes, margin), margin, query_probability, asked)
+        fields = (self._spell_out(classes, margin), margin, query_probability, asked)
+        return Trace(*(frames.like(X, field) for field in fields))
 
     def simulate_file(
         self,
@@ -275,8 +277,10 @@ class Learner(_core.Learner):
         rows, columns = batches.read_rows(X, names)
         self._learn_many(rows, columns, batches.read_labels(y))
 
-    def predict_many(self, X: Any, *, names: Sequence[Name] | None = None) -> NDArray[Any]:
-        """`predict_one` of each row. Arguments as in `simulate`. Changes nothing.
+    def predict_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
+        """`predict_one` of each row: an array, or for a frame a column of its library.
+
+        Arguments as in `simulate`. Changes nothing.
 
         Examples
         --------
@@ -287,12 +291,12 @@ class Learner(_core.Learner):
         [True, False]
         """
         rows, columns = batches.read_rows(X, names)
-        return self._spell_out(*self._predict_many(rows, columns))
+        return frames.like(X, self._spell_out(*self._predict_many(rows, columns)))
 
-    def predict_proba_many(
-        self, X: Any, *, names: Sequence[Name] | None = None
-    ) -> NDArray[np.float64]:
+    def predict_proba_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
         """`predict_proba_one` of each row: a column a label, in the order of `labels`.
+
+        An array, or for a frame one of its library. Arguments as in `simulate`. Changes nothing.
 
         Examples
         --------
@@ -301,10 +305,12 @@ class Learner(_core.Learner):
         [[0.5, 0.5], [0.5, 0.5]]
         """
         rows, columns = batches.read_rows(X, names)
-        return self._predict_proba_many(rows, columns)
+        return frames.like_table(X, self._predict_proba_many(rows, columns), self.labels)
 
-    def margin_many(self, X: Any, *, names: Sequence[Name] | None = None) -> NDArray[np.float64]:
-        """`margin_one` of each row. Arguments as in `simulate`. Changes nothing.
+    def margin_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
+        """`margin_one` of each row: an array, or for a frame a column of its library.
+
+        Arguments as in `simulate`. Changes nothing.
 
         Examples
         --------
@@ -315,7 +321,7 @@ class Learner(_core.Learner):
         [0.5, -2.0]
         """
         rows, columns = batches.read_rows(X, names)
-        return self._predict_many(rows, columns)[1]
+        return frames.like(X, self._predict_many(rows, columns)[1])
 
     def to_bytes(self) -> bytes:
         """The whole state: what `save` writes. Equal parameters, seed, events: equal bytes.

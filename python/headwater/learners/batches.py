@@ -7,17 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import EventError, LabelError
+from headwater.learners import frames
 from headwater.types import Label, Name
 
-Csr: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], int]
-Arrays: TypeAlias = Csr | NDArray[np.float64]
-
+Arrays: TypeAlias = frames.Csr | NDArray[np.float64]
 
 COMPACT_ABOVE = 1_000_000  # columns; the core keeps a number a column
 
 
 def read_rows(X: Any, names: Sequence[Name] | None) -> tuple[Arrays, list[Name] | None]:
     """`X` as contiguous arrays, and the names of its columns (None: their numbers)."""
+    if frames.is_frame(X):
+        return frames.read_frame(X, None if names is None else _read_names(names))
     if names is None:
         names = getattr(X, "names", None)
     listed = None if names is None else _read_names(names)
@@ -32,7 +33,7 @@ def _read_names(names: Any) -> list[Name]:
     return list(names)
 
 
-def _read_csr(X: Any, names: list[Name] | None) -> tuple[Csr, list[Name] | None]:
+def _read_csr(X: Any, names: list[Name] | None) -> tuple[frames.Csr, list[Name] | None]:
     if getattr(X, "format", "csr") != "csr":
         raise EventError(f"X: expected a CSR matrix, got {X.format}; use X.tocsr().")
     indptr, indices = (_whole_numbers(getattr(X, part), part) for part in ("indptr", "indices"))
@@ -97,6 +98,8 @@ def _numbers(values: Any) -> NDArray[np.float64]:
 
 def read_labels(y: Any) -> list[Label | None]:
     """`y` as a list, without NumPy's types where NumPy knows better."""
+    if frames.library_of(y) is not None:
+        return frames.read_labels(y)
     if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
         raise LabelError(f"y: expected one label a row, got {y!r}.")
     listed = y.tolist() if hasattr(y, "tolist") else list(y)

@@ -245,9 +245,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Learn the row that was just decided on.
-    fn study(&mut self, learner: &mut Learner, label: &Label) -> Result<(), Error> {
+    fn study(&mut self, learner: &mut Learner, label: &Label, weight: f64) -> Result<(), Error> {
         let names = Present { columns: &self.present, names: self.batch.columns };
-        if learner.study(&mut self.event.features, &names, label)? {
+        if learner.study(&mut self.event.features, &names, label, weight)? {
             self.remember_slots();
         }
         Ok(())
@@ -324,7 +324,7 @@ impl Learner {
             let decision = reader.decide(self).map_err(|error| at_row(row, error))?;
             decisions.push(decision);
             if let (true, Some(label)) = (decision.asked, label) {
-                reader.study(self, label).map_err(|error| at_row(row, error))?;
+                reader.study(self, label, decision.weight()).map_err(|error| at_row(row, error))?;
             }
         }
         Ok(())

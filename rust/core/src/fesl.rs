@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::experts::{Experts, Loss, Sharing};
-use crate::model::{Lesson, Score, too_large};
+use crate::model::{Learned, Lesson, Score, Scores, too_large};
 use crate::overlap::{Columns, Moved, Overlap, OverlapState};
 use crate::random::Generator;
 use crate::vocabulary::Slot;
@@ -316,7 +316,7 @@ impl Fesl {
         }
     }
 
-    pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<bool, Error> {
+    pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<Learned, Error> {
         let config = self.config;
         let features = lesson.features;
         lesson.squared_norm()?; // kept lessons are multiplied with each other
@@ -360,7 +360,11 @@ impl Fesl {
         if config.combine == Combine::Draw {
             draws.uniform();
         }
-        Ok(config.loss.mistaken(margin, y))
+        let scores = match config.loss {
+            Loss::Logistic => Scores::by_margin(margin),
+            Loss::Square => Scores::None,
+        };
+        Ok(Learned { mistake: config.loss.mistaken(margin, y), scores })
     }
 
     fn begin_period(&mut self, overlap: Option<Overlap>) {

@@ -1,6 +1,7 @@
 //! A learner: a model in the shell that all share: names, labels, questions, counters, the view.
 
 use crate::Error;
+use crate::calibration::{Calibration, weight_of};
 use crate::fesl::{Fesl, FeslConfig};
 use crate::labels::{Label, Labels};
 use crate::linear::{Linear, LinearConfig};
@@ -72,6 +73,14 @@ pub struct Decision {
     pub asked: bool,
 }
 
+impl Decision {
+    /// What its label counts among those that say how sure margins are: one that was asked for
+    /// stands for all those that were not.
+    pub fn weight(&self) -> f64 {
+        if self.asked { weight_of(self.query_probability) } else { 1.0 }
+    }
+}
+
 /// An event on its way: its features, where the view keeps their statistics, and what showing
 /// them will change there. One is used for event after event, so that nothing is allocated.
 #[derive(Default)]
@@ -97,6 +106,7 @@ pub struct Learner {
     pub(crate) register: Vec<Register>,
     pub(crate) labels: Labels,
     pub(crate) query_state: QueryState,
+    pub(crate) calibration: Calibration,
     pub(crate) coins: Generator,
     pub(crate) draws: Generator,
     pub(crate) intercept_slot: Slot,
@@ -123,6 +133,7 @@ impl Learner {
             vocabulary: Vocabulary::default(),
             register: Vec::new(),
             query_state,
+            calibration: Calibration::default(),
             coins,
             draws,
             intercept_slot: UNKNOWN,
@@ -262,7 +273,7 @@ impl Learner {
         class.map(|class| self.labels.label(class))
     }
 
-    /// A probability a known label: the logistic function of the margin, or of each score.
+    /// A probability a known label, by what the labels learned so far say of the margins.
     pub fn probabilities(&self, features: &[Feature]) -> Result<Vec<f64>, Error> {
         if self.labels.is_number() {
             return Err(Error::Parameter(
@@ -272,10 +283,7 @@ impl Learner {
             ));
         }
         let scores = self.scores(features)?;
-        let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let parts: Vec<f64> = scores.iter().map(|score| (score - top).exp()).collect();
-        let total: f64 = parts.iter().sum();
-        Ok(parts.iter().map(|part| part / total).collect())
+        Ok(self.calibration.probabilities(&scores))
     }
 
     /// Predict an event of the stream and decide whether to ask: draws one coin. The features
@@ -338,22 +346,23 @@ impl Learner {
         label: &Label,
     ) -> Result<bool, Error> {
         self.show(event)?;
-        let grew = self.study(&mut event.features, names, label)?;
+        let grew = self.study(&mut event.features, names, label, 1.0)?;
         self.keep_shown(event, names);
         Ok(grew)
     }
 
     /// Learn an event that was decided on before: its features as [`Self::decide`] left them, the
-    /// intercept at their end. New names get their slots, which are filled in. True if there were
-    /// any.
+    /// intercept at their end. `weight` is what the label counts for the probabilities. New names
+    /// get their slots, which are filled in. True if there were any.
     pub fn study(
         &mut self,
         features: &mut [Feature],
         names: &(impl Names + ?Sized),
         label: &Label,
+        weight: f64,
     ) -> Result<bool, Error> {
         if self.is_closed() && features.iter().any(|feature| feature.slot == UNKNOWN) {
-            return self.study(&mut known(features), names, label);
+            return self.study(&mut known(features), names, label, weight);
         }
         let reading = self.labels.read(label)?;
         let intercept_at = self.config.intercept.then(|| features.len() - 1);
@@ -378,13 +387,16 @@ impl Learner {
             positives: self.positives + u64::from(positive),
             negatives: self.negatives + u64::from(binary && !positive),
         };
-        let mistake = self.model.learn(&lesson, &mut self.draws)?;
+        let learned = self.model.learn(&lesson, &mut self.draws)?;
 
         // From here on nothing can fail.
         (self.positives, self.negatives) = (lesson.positives, lesson.negatives);
         self.learned += 1;
         self.labels.learn(&reading, label);
-        self.config.query.learned(&mut self.query_state, mistake);
+        self.config.query.learned(&mut self.query_state, learned.mistake);
+        if let Target::Class(class) = reading.target {
+            self.calibration.learn(learned.scores.as_slice(), class, weight);
+        }
         for &position in &new {
             let slot = self.vocabulary.insert(name_of(position));
             self.register.push(Register { first: self.learned, last: 0, times: 0 });

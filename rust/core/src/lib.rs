@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+mod calibration;
 mod error;
 mod expected_error;
 mod experts;

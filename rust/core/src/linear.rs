@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::expected_error::ExpectedError;
-use crate::model::{Lesson, Score, Target, too_large};
+use crate::model::{Learned, Lesson, Score, Scores, Target, too_large};
 use crate::random::Generator;
 use crate::sparsify::Sparsifier;
 use crate::update::{Case, PositiveMargin, Step, UpdateRule};
@@ -74,6 +74,8 @@ struct Plan {
     restart: bool,
     /// |y − w·x| in regression, else 0.
     error: f64,
+    /// What was predicted.
+    scores: Scores,
 }
 
 #[derive(Clone, Debug)]
@@ -156,10 +158,10 @@ impl Linear {
         features.iter().map(|feature| weight(feature.slot) * feature.value).collect()
     }
 
-    pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<bool, Error> {
+    pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<Learned, Error> {
         let plan = self.plan(lesson)?;
         self.take(&plan, lesson, draws);
-        Ok(plan.mistake)
+        Ok(Learned { mistake: plan.mistake, scores: plan.scores })
     }
 
     fn plan(&self, lesson: &Lesson<'_>) -> Result<Plan, Error> {
@@ -168,8 +170,18 @@ impl Linear {
         let restart = self.config.restarts && lesson.grows();
         let positive_margin = self.config.positive_margin.now(lesson.positives, lesson.negatives);
         let (mut target, mut error) = (1.0, 0.0);
+        let mut predicted = Scores::None;
         let (margin, mistake, moves) = match (lesson.target, self.config.task) {
-            (Target::Class(class), Task::Multiclass) => self.lead(features, class, restart),
+            (Target::Class(class), Task::Multiclass) => {
+                let scores = self.weights.dots(features);
+                let found = if restart {
+                    lead(&vec![0.0; scores.len()], class)
+                } else {
+                    lead(&scores, class)
+                };
+                predicted = Scores::Several(scores);
+                found
+            }
             (Target::Value(value), Task::Regression { epsilon }) => {
                 let q = if restart { 0.0 } else { self.weights.dot(0, features) };
                 error = (value - q).abs();
@@ -178,7 +190,9 @@ impl Linear {
                 (0.0, target > 0.0, [Some((0, sign)), None])
             }
             (label, _) => {
-                let q = if restart { 0.0 } else { self.weights.dot(0, features) };
+                let q = self.weights.dot(0, features);
+                predicted = Scores::by_margin(q);
+                let q = if restart { 0.0 } else { q };
                 let sign = label.sign();
                 if sign > 0.0 {
                     target = positive_margin;
@@ -211,30 +225,10 @@ impl Linear {
         let safe = step.length.is_finite()
             && moving.clone().all(|&(v, _)| self.weights.can_take(v, features, step, norm));
         if safe {
-            Ok(Plan { step, moves, mistake, restart, error })
+            Ok(Plan { step, moves, mistake, restart, error, scores: predicted })
         } else {
             Err(too_large("a weight"))
         }
-    }
-
-    /// With several classes: the lead of `class` over its best rival, whether it was not the
-    /// prediction, and the two that move.
-    fn lead(
-        &self,
-        features: &[Feature],
-        class: usize,
-        restart: bool,
-    ) -> (f64, bool, [Option<(usize, f64)>; 2]) {
-        let mut scores = self.weights.dots(features);
-        if restart {
-            scores.fill(0.0);
-        }
-        let mistake = largest(&scores, None) != Some(class);
-        let Some(rival) = largest(&scores, Some(class)) else {
-            return (0.0, mistake, [None, None]); // one class known: nothing to tell it from
-        };
-        let own = scores.get(class).copied().unwrap_or(0.0);
-        (own - scores[rival], mistake, [Some((class, 1.0)), Some((rival, -1.0))])
     }
 
     /// Make room, shrink, move, let go.
@@ -340,6 +334,17 @@ impl LinearState {
         }
         Ok(())
     }
+}
+
+/// With several classes: the lead of `class` over its best rival, whether it was not the
+/// prediction, and the two that move.
+fn lead(scores: &[f64], class: usize) -> (f64, bool, [Option<(usize, f64)>; 2]) {
+    let mistake = largest(scores, None) != Some(class);
+    let Some(rival) = largest(scores, Some(class)) else {
+        return (0.0, mistake, [None, None]); // one class known: nothing to tell it from
+    };
+    let own = scores.get(class).copied().unwrap_or(0.0);
+    (own - scores[rival], mistake, [Some((class, 1.0)), Some((rival, -1.0))])
 }
 
 /// Index of the largest score, the first of equals, `except` left out.

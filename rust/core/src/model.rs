@@ -50,6 +50,36 @@ impl Target {
     }
 }
 
+/// What a lesson found before it changed anything.
+#[derive(Clone, Debug)]
+pub struct Learned {
+    /// Whether the model was mistaken.
+    pub mistake: bool,
+    /// The scores of the known classes, 0 and the margin if there are two; none in regression.
+    pub scores: Scores,
+}
+
+#[derive(Clone, Debug)]
+pub enum Scores {
+    None,
+    Two([f64; 2]),
+    Several(Vec<f64>),
+}
+
+impl Scores {
+    pub fn by_margin(margin: f64) -> Self {
+        Self::Two([0.0, margin])
+    }
+
+    pub fn as_slice(&self) -> &[f64] {
+        match self {
+            Self::None => &[],
+            Self::Two(scores) => scores,
+            Self::Several(scores) => scores,
+        }
+    }
+}
+
 /// An event to learn from.
 #[derive(Clone, Copy, Debug)]
 pub struct Lesson<'a> {
@@ -135,8 +165,8 @@ impl Model {
         if finite { Ok(scores) } else { Err(too_large("a score")) }
     }
 
-    /// Learn. True if the model was mistaken; an error has changed nothing.
-    pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<bool, Error> {
+    /// Learn. An error has changed nothing.
+    pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<Learned, Error> {
         match self {
             Self::Linear(model) => model.learn(lesson, draws),
             Self::SecondOrder(model) => model.learn(lesson),

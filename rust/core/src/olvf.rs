@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::heap::Heap;
 use crate::marks::Marks;
-use crate::model::{Lesson, Score, too_large};
+use crate::model::{Learned, Lesson, Score, Scores, too_large};
 use crate::sparsify::Sparsifier;
 use crate::vocabulary::Slot;
 use crate::weights::{FRESH_AFTER, Feature, SMALLEST_SCALE, Sum, TINY};
@@ -108,6 +108,8 @@ struct Plan {
     /// The rows of its features afterwards, in their order.
     rows: Vec<Row>,
     mistake: bool,
+    /// q, before.
+    margin: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -181,18 +183,20 @@ impl Olvf {
         ]
     }
 
-    pub fn learn(&mut self, lesson: &Lesson<'_>) -> Result<bool, Error> {
+    pub fn learn(&mut self, lesson: &Lesson<'_>) -> Result<Learned, Error> {
         let plan = self.plan(lesson)?;
         if !lesson.features.is_empty() {
             self.take(&plan, lesson);
         }
-        Ok(plan.mistake)
+        let scores = Scores::by_margin(plan.margin);
+        Ok(Learned { mistake: plan.mistake, scores })
     }
 
     fn plan(&self, lesson: &Lesson<'_>) -> Result<Plan, Error> {
         let features = lesson.features;
         let y = lesson.target.sign();
-        let margin = y * self.dot(features);
+        let q = self.dot(features);
+        let margin = y * q;
         if !margin.is_finite() {
             return Err(too_large("its margin"));
         }
@@ -231,7 +235,7 @@ impl Olvf {
             }
             rows.push(row);
         }
-        Ok(Plan { rows, mistake })
+        Ok(Plan { rows, mistake, margin: q })
     }
 
     fn take(&mut self, plan: &Plan, lesson: &Lesson<'_>) {
@@ -431,7 +435,7 @@ mod tests {
         confidence: Confidence::Multiply,
     };
 
-    fn teach(model: &mut Olvf, features: &[Feature], positive: bool) -> Result<bool, Error> {
+    fn teach(model: &mut Olvf, features: &[Feature], positive: bool) -> Result<Learned, Error> {
         let known = model.rows.len();
         let names = features.iter().map(|f| f.slot as usize + 1).max().unwrap_or(0).max(known);
         let target = Target::Class(usize::from(positive));
@@ -442,7 +446,7 @@ mod tests {
     fn the_first_lesson_by_hand() {
         let mut model = Olvf::new(OlvfConfig { kept_share: 1.0, ..CONFIG });
         let features = [Feature { slot: 0, value: 2.0 }, Feature { slot: 1, value: 0.0 }];
-        assert!(teach(&mut model, &features, true).unwrap());
+        assert!(teach(&mut model, &features, true).unwrap().mistake);
         // q = 0: a mistake, c = −1, s = 0, g = 1/2, l̄ = ln 2, τ̄ = min(.2, ln 2/(¼·2)) = .2
         assert!((model.rows[0].u + 0.1).abs() < 1e-15);
         assert!((model.rows[1].u + 0.1).abs() < 1e-15); // a 0 is carried
@@ -507,7 +511,7 @@ mod tests {
         assert!(teach(&mut model, &[Feature { slot: 0, value: 1e-160 }], true).is_err());
         assert!(teach(&mut model, &[Feature { slot: 0, value: 1e200 }], true).is_err());
         assert!(model.rows.is_empty());
-        assert!(teach(&mut model, &[], true).unwrap());
+        assert!(teach(&mut model, &[], true).unwrap().mistake);
         assert!(model.rows.is_empty());
     }
 }

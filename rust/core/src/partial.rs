@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 use crate::Error;
-use crate::model::{Lesson, Score, squared_norm, too_large};
+use crate::model::{Learned, Lesson, Score, Scores, squared_norm, too_large};
 use crate::random::Generator;
 use crate::sparsify::Sparsifier;
 use crate::update::{Narrowing, Step};
@@ -112,11 +112,12 @@ impl Partial {
         features.iter().map(part).collect()
     }
 
-    pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<bool, Error> {
+    pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<Learned, Error> {
         lesson.squared_norm()?; // a refusal does not hang on what was looked at
         let mut after = draws.clone();
         let mut seen = self.look(lesson.features, &mut after);
-        let margin = lesson.target.sign() * self.weights.dot(0, &seen);
+        let q = self.weights.dot(0, &seen);
+        let margin = lesson.target.sign() * q;
         if !margin.is_finite() {
             return Err(too_large("its margin"));
         }
@@ -141,7 +142,7 @@ impl Partial {
             self.weights.shift(0, &seen, lesson.target.sign() * step.length, step);
             self.weights.sparsify(0, count, draws);
         }
-        Ok(margin <= 0.0)
+        Ok(Learned { mistake: margin <= 0.0, scores: Scores::by_margin(q) })
     }
 
     pub fn state(&self) -> PartialState {
@@ -212,7 +213,7 @@ mod tests {
         let lesson =
             Lesson { features: &features, target, known: 0, names: 8, positives: 1, negatives: 0 };
         let before = draws.clone();
-        assert!(model.learn(&lesson, &mut draws).unwrap());
+        assert!(model.learn(&lesson, &mut draws).unwrap().mistake);
         assert_ne!(draws, before);
         for feature in &features {
             let looked_at = seen.iter().any(|other| other.slot == feature.slot);

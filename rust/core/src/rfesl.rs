@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::experts::{Experts, Loss, Sharing};
 use crate::fesl::blend;
-use crate::model::{Lesson, Score, too_large};
+use crate::model::{Learned, Lesson, Score, Scores, too_large};
 use crate::vocabulary::Slot;
 use crate::weights::Feature;
 
@@ -73,7 +73,7 @@ impl Rfesl {
         blend(self.state.experts.alpha, [of(&self.state.old), of(&self.state.new)])
     }
 
-    pub fn learn(&mut self, lesson: &Lesson<'_>) -> Result<bool, Error> {
+    pub fn learn(&mut self, lesson: &Lesson<'_>) -> Result<Learned, Error> {
         let features = lesson.features;
         lesson.squared_norm()?;
         let y = lesson.target.sign();
@@ -119,7 +119,8 @@ impl Rfesl {
         }
         self.state.rounds = t;
         self.state.experts = experts;
-        Ok(Loss::Logistic.mistaken(margin, y))
+        let mistake = Loss::Logistic.mistaken(margin, y);
+        Ok(Learned { mistake, scores: Scores::by_margin(margin) })
     }
 
     pub fn state(&self) -> RfeslState {

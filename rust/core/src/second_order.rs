@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::model::{Lesson, Score, too_large};
+use crate::model::{Learned, Lesson, Score, Scores, too_large};
 use crate::vocabulary::Slot;
 use crate::weights::Feature;
 
@@ -121,7 +121,7 @@ impl SecondOrder {
         features.iter().map(|f| weight(f) * f.value / (1.0 + spread)).collect()
     }
 
-    pub fn learn(&mut self, lesson: &Lesson<'_>) -> Result<bool, Error> {
+    pub fn learn(&mut self, lesson: &Lesson<'_>) -> Result<Learned, Error> {
         if lesson.names > MOST_NAMES {
             return Err(Error::Event(format!(
                 "event: this learner keeps a matrix of all pairs of names and takes at most \
@@ -163,7 +163,7 @@ impl SecondOrder {
                 self.narrow(&image);
             }
         }
-        Ok(mistake)
+        Ok(Learned { mistake, scores: Scores::by_margin(margin) })
     }
 
     fn grow(&mut self, names: usize) {
@@ -231,14 +231,14 @@ mod tests {
         let mut model = model(2.0, true);
         let x = [Feature { slot: 0, value: 2.0 }];
         assert_eq!(model.score(&x).margin, 0.0);
-        assert!(model.learn(&lesson(&x, 1, 0, 1)).unwrap());
+        assert!(model.learn(&lesson(&x, 1, 0, 1)).unwrap().mistake);
         // u = 1, r = 2, so M = 1/2 − 1/3 = 1/6 = 1/(2 + 2²), and v = 2.
         assert!((model.matrix[0] - 1.0 / 6.0).abs() < 1e-15);
         let score = model.score(&x);
         assert!((score.margin - 0.4).abs() < 1e-15); // v·(A + xx)⁻¹x = 2·2/10
         let expected = 0.4 + 0.5 * 0.16 * (1.0 + 4.0 / 6.0);
         assert!((score.confidence - expected).abs() < 1e-15);
-        assert!(!model.learn(&lesson(&x, 1, 1, 1)).unwrap());
+        assert!(!model.learn(&lesson(&x, 1, 1, 1)).unwrap().mistake);
     }
 
     #[test]
@@ -256,7 +256,7 @@ mod tests {
                 .map(|slot| Feature { slot: slot as Slot, value: draws.uniform() - 0.5 })
                 .collect();
             let class = usize::from(draws.uniform() < 0.5);
-            if model.learn(&lesson(&x, class, known, names)).unwrap() {
+            if model.learn(&lesson(&x, class, known, names)).unwrap().mistake {
                 for (a, b) in x.iter().flat_map(|a| x.iter().map(move |b| (a, b))) {
                     inverse[a.slot as usize][b.slot as usize] += a.value * b.value;
                 }

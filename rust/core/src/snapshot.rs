@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
 use crate::labels::{Form, Label};
 use crate::learner::{Config, INTERCEPT, Learner, Register};
 use crate::model::ModelState;
@@ -33,6 +34,7 @@ struct State<'a> {
     asked: u64,
     learned: u64,
     query: QueryState,
+    calibration: Calibration,
     coins: [u64; 4],
     draws: [u64; 4],
     #[serde(borrow)]
@@ -131,6 +133,7 @@ impl Learner {
             asked: self.asked,
             learned: self.learned,
             query: self.query_state,
+            calibration: self.calibration,
             coins: self.coins.words,
             draws: self.draws.words,
             view: self.view.as_ref().map(View::state),
@@ -180,6 +183,7 @@ impl Learner {
         self.view = state.view.as_ref().map(View::restored).transpose()?;
         self.model.adopt(&state.model, state.names.len(), self.labels.vectors())?;
         self.query_state = state.query;
+        self.calibration = state.calibration;
         self.coins = Generator { words: state.coins };
         self.draws = Generator { words: state.draws };
         self.positives = state.positives;
@@ -219,6 +223,9 @@ impl State<'_> {
         let numbers = [query.mean_margin, query.tilt, query.largest_norm, query.phase];
         if !numbers.into_iter().all(f64::is_finite) {
             return Err("a number is not finite");
+        }
+        if !self.calibration.is_sound() {
+            return Err("its calibration is no slope with what is known of it");
         }
         let most = u64::MAX / 2; // counters can go on without overflow
         let counters = [self.positives, self.negatives, self.seen, self.asked, self.learned];

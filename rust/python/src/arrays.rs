@@ -54,6 +54,7 @@ impl Arrays<'_> {
     }
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum OwnedName {
     Number(i64),
     Text(String),
@@ -75,7 +76,7 @@ impl OwnedName {
     }
 }
 
-fn read_names(names: &Bound<'_, PyAny>) -> PyResult<Vec<OwnedName>> {
+pub fn read_names(names: &Bound<'_, PyAny>) -> PyResult<Vec<OwnedName>> {
     let read = |name: PyResult<Bound<'_, PyAny>>| {
         let name = name?;
         Ok(match read_name("names", &name)? {

@@ -84,6 +84,12 @@ impl Decision {
         learn().inspect_err(|_| self.answered.store(false, Ordering::Release))
     }
 
+    /// What its label counts for the learner's probabilities.
+    pub fn weight(&self) -> f64 {
+        let Self { margin, query_probability, asked, .. } = *self;
+        headwater_core::Decision { class: None, margin, query_probability, asked }.weight()
+    }
+
     /// The features, with slots only if they are this learner's.
     pub fn entrant_for(&self, learner: u64) -> Entrant {
         let mut features = Vec::with_capacity(self.features.len() + 1);

@@ -216,7 +216,10 @@ impl Learner {
         spoken_to_python(x.py(), label.as_ref())
     }
 
-    /// A number a label that adds up to 1: the logistic function of the margins. Changes nothing.
+    /// A probability a label, by what the labels learned so far say of margins like this one.
+    /// Changes nothing.
+    ///
+    /// Above one half exactly when the margin is positive; `docs/probabilities.md` says how.
     ///
     /// Examples
     /// --------
@@ -321,7 +324,7 @@ impl Learner {
                 let names = Keys { py, keys: &decision.keys };
                 inner.core.look_up(&names, &mut entrant)?;
                 inner.core.add_intercept(&mut entrant.features);
-                inner.core.study(&mut entrant.features, &names, &label)?;
+                inner.core.study(&mut entrant.features, &names, &label, decision.weight())?;
                 Ok(())
             })
         })

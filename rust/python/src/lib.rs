@@ -1,11 +1,13 @@
 //! The Python face of `headwater-core`: convert, call, convert back; not one decision.
 
 mod arrays;
+mod arrow;
 mod config;
 mod convert;
 mod decision;
 mod errors;
 mod files;
+mod frames;
 mod knowledge;
 mod learner;
 mod lock;
@@ -27,5 +29,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<decision::Decision>()?;
     module.add_class::<learner::Learner>()?;
     module.add_class::<files::EventReader>()?;
+    module.add_function(wrap_pyfunction!(frames::read_frame, module)?)?;
     module.add_function(wrap_pyfunction!(split_model, module)?)
 }

@@ -126,7 +126,7 @@ impl Learner {
         }
         decided(self, record, &decision)?;
         if let (true, Some(label)) = (decision.asked, &record.label) {
-            self.study(&mut record.event.features, given, label)?;
+            self.study(&mut record.event.features, given, label, decision.weight())?;
             run.learned += 1;
         }
         Ok(())
