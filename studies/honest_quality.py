@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 from protocol import check_data, check_reader, file_of, in_order, load, study
@@ -27,7 +28,7 @@ from headwater.evaluation import audited, estimate_error, width_for_rate
 from headwater.evaluation.metrics import mistakes
 
 NETWORK = "network"
-DATA = ("spambase", "splice", "svmguide3")
+SETS = f"{NETWORK},spambase,splice,svmguide3"
 RATES = (0.02, 0.05, 0.1, 0.2)
 AUDITS = (0.0, 0.005, 0.01, 0.02)
 NETWORK_EVENTS = 2_000
@@ -154,13 +155,16 @@ def cell(results: list[Result]) -> tuple[str, ...]:
 
 
 @study(repeats=200)
-def main(data: Path | None, repeats: int, jobs: int) -> None:
+@click.option(
+    "--sets", default=SETS, show_default=True, help="Data sets; without a folder the network alone."
+)
+def main(data: Path | None, repeats: int, jobs: int, sets: str) -> None:
     """Measure how often the honest interval holds the true error rate."""
     names = [NETWORK]
     if data is not None:
-        data = check_data(data, DATA)
+        names = sets.split(",")
+        data = check_data(data, (name for name in names if name != NETWORK))
         check_reader()
-        names += DATA
     cases = [Case(data, name, seed) for name in names for seed in range(repeats)]
     results = list(in_order(run_case, cases, jobs))
     outcomes = {
