@@ -15,6 +15,7 @@ from headwater.learners.olvf import OLVF
 from headwater.learners.paa import CSPAA, MPAA, PAA
 from headwater.learners.regression import PARegressor
 from headwater.learners.second_order import SEL2
+from headwater.learners.spring import Spring
 from headwater.session import Session
 from headwater.types import Explanation, Feature, FileRun, Rows, Trace
 
@@ -40,6 +41,7 @@ __all__ = [
     "Record",
     "Rows",
     "Session",
+    "Spring",
     "Trace",
     "__version__",
     "datasets",

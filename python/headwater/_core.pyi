@@ -53,6 +53,7 @@ class Decision:
         answered: bool,
         features: Event,
         seen_as: Sequence[float] | None,
+        whole: Sequence[float],
     ) -> Decision: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
@@ -76,7 +77,7 @@ class Learner:
         query: tuple[str, dict[str, Any]],
         view: bool,
         closed: bool,
-        intercept: bool,
+        added: str,
         labels: str,
         classes: Sequence[Label] | None,
         seed: int,

@@ -115,10 +115,13 @@ LIMITS: dict[str, Limit] = {
     "step": FINITE,
     "decay": Limit(_number, lambda v: 0 <= v < math.inf, "a finite number, 0 or above"),
     "epsilon": Limit(_number, lambda v: 0 <= v < math.inf, "a finite number, 0 or above"),
+    "replay": Limit(_whole, lambda v: 0 <= v < 2**32, "a whole number from 0 to 2**32 - 1"),
+    "memory": Limit(_whole, lambda v: 0 < v < 2**32, "a whole number from 1 to 2**32 - 1"),
     "prior_weight": Limit(_number, lambda v: 1e-100 <= v <= 1e100, "a number from 1e-100 to 1e100"),
     "query_form": _one_of("text", "original"),
     "exploration": SHARE,
     "rate": RATE,
+    "label_rate": SHARE,
     "total": Limit(
         _whole,
         lambda v: 0 < v < 2**64,
@@ -214,8 +217,12 @@ LIMITS: dict[str, Limit] = {
     "feature_space": _one_of("fixed", "open"),
 }
 
+_C_OF_DUAL = Limit(_number, lambda v: 1e-9 <= v <= 1e9, "a number from 1e-9 to 1e9")
+
 # Where a learner or a stream means something else by a name.
 OWN_LIMITS: dict[tuple[str, str], Limit] = {
+    ("DualLogistic", "C"): _C_OF_DUAL,
+    ("Spring", "C"): _C_OF_DUAL,
     ("OLVF", "C"): ABOVE_ZERO,
     ("OLVF", "confidence"): _one_of("multiply", "divide"),
     ("Replacement", "overlap"): Limit(_whole, lambda v: v >= 0, "a whole number, 0 or above"),

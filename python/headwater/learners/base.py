@@ -37,6 +37,7 @@ class Parts:
     normalize: Normalize | None = None
     closed: bool = False
     intercept: bool = False
+    whole: bool = False
     labels: Literal["binary", "multiclass", "number"] = "binary"
 
 
@@ -101,7 +102,7 @@ class Learner(_core.Learner):
             query=for_core(parts.query),
             view=parts.normalize is not None,
             closed=parts.closed,
-            intercept=parts.intercept,
+            added="whole" if parts.whole else "intercept" if parts.intercept else "nothing",
             labels=parts.labels,
             classes=self.classes,
             seed=self.seed,

@@ -166,3 +166,26 @@ class Budget(Query):
 
     word = "budget"
     rate: float = 0.1
+
+
+@dataclass(frozen=True, repr=False)
+class Quantile(Query):
+    """Ask for the share of the labels that the learner is least sure of, never for many more.
+
+    The label is asked for when |q| is below a threshold that follows the stream, and one time in
+    twenty of the rate by chance, however sure it is. Until the first answer at most three
+    questions are open. There are never more than rate·t + 2√(rate·t) + 4 questions among t events.
+
+    Parameters
+    ----------
+    rate
+        Share of the labels to ask for; 0 asks never, 1 always.
+
+    Examples
+    --------
+    >>> Quantile(0.02)
+    query.Quantile(rate=0.02)
+    """
+
+    word = "quantile"
+    rate: float = 0.05

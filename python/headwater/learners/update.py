@@ -231,6 +231,37 @@ class Gradient(Update):
     decay: float = 0.01
 
 
+@dataclass(frozen=True, repr=False)
+class DualLogistic(Update):
+    """Exact steps towards balanced logistic regression, repeated on labelled events it keeps.
+
+    The problem is min ½‖w‖² + ΣC_y ln(1 + e^(−y q)), and w = Σα y x. A step sets the α of one event
+    to its best value, the others as they are: β = y q − ‖x‖²α, u + ‖x‖²C_y σ(u) + β = 0, α = C_y σ(u).
+    A label brings a step on its event and some on events kept. C_y = C·½(N + 2)/(N_y + 1), N labels
+    learned, N_y of them y: a rare class counts as much as a frequent one. With several classes
+    each has a weight vector that tells it from the rest.
+
+    Parameters
+    ----------
+    C
+        The larger, the further a label moves the weights.
+    replay
+        Steps on events kept that each label brings, in turn; 0: none.
+    memory
+        Labelled events kept; the oldest goes first, what it has taught stays.
+
+    Examples
+    --------
+    >>> DualLogistic()
+    update.DualLogistic(C=1.0, replay=20, memory=200)
+    """
+
+    word = "dual_logistic"
+    C: float = 1.0
+    replay: int = 20
+    memory: int = 200
+
+
 def by_word(
     owner: str, word: object, C: float, words: Sequence[str] = ("pa", "pa1", "pa2")
 ) -> Update:

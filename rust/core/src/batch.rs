@@ -1,6 +1,6 @@
 //! Whole arrays of events: exactly the event loop, only faster.
 
-use crate::learner::{Decision, Entrant, INTERCEPT, Learner, own_intercept};
+use crate::learner::{Decision, Entrant, Learner};
 use crate::vocabulary::{Name, Names, Slot, UNKNOWN};
 use crate::weights::Feature;
 use crate::{Error, Label};
@@ -180,11 +180,11 @@ impl Names for Present<'_> {
 
 impl<'a> Reader<'a> {
     fn new(learner: &Learner, batch: &'a Batch<'a>) -> Result<Self, Error> {
-        if let Columns::Given(names) = batch.columns
-            && learner.config.intercept
-            && names.contains(&INTERCEPT)
-        {
-            return Err(Error::Event(format!("names: {}", own_intercept())));
+        if let Columns::Given(names) = batch.columns {
+            for &name in names {
+                let check = learner.config.added.check(name);
+                check.map_err(|text| Error::Event(format!("names: {text}")))?;
+            }
         }
         Ok(Self {
             batch,

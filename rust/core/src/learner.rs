@@ -15,9 +15,41 @@ use crate::second_order::{SecondOrder, SecondOrderConfig};
 use crate::view::{Shown, View};
 use crate::vocabulary::{Name, Names, Slot, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
+use crate::whole::CONSTANT;
 
-/// The feature of value 1 that a learner with an intercept adds to the end of every event.
-pub const INTERCEPT: Name<'static> = Name::Text("(intercept)");
+/// What a learner adds to the end of every event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    Nothing,
+    /// A feature of value 1.
+    Intercept,
+    /// What the view says of the event as a whole, and a small constant.
+    Whole,
+}
+
+const INTERCEPT: Name<'static> = Name::Text("(intercept)");
+const WHOLE: [Name<'static>; 3] = [Name::Text("(factor)"), Name::Text("(energy)"), INTERCEPT];
+
+impl Added {
+    /// The names of the added features, in order.
+    pub fn names(self) -> &'static [Name<'static>] {
+        match self {
+            Self::Nothing => &[],
+            Self::Intercept => &WHOLE[2..],
+            Self::Whole => &WHOLE,
+        }
+    }
+
+    /// Refuse a name that is one of them.
+    pub fn check(self, name: Name<'_>) -> Result<(), String> {
+        if !self.names().contains(&name) {
+            return Ok(());
+        }
+        let cure =
+            if self == Self::Intercept { ", or make the learner with intercept=False" } else { "" };
+        Err(format!("feature {name} is the learner's own; rename it{cure}."))
+    }
+}
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -27,7 +59,8 @@ pub struct Config {
     pub view: bool,
     /// Only the names of the first learned round are ever used.
     pub closed: bool,
-    pub intercept: bool,
+    /// A whole needs a view.
+    pub added: Added,
     pub labels: Labels,
     pub seed: u64,
 }
@@ -87,8 +120,12 @@ impl Decision {
 pub struct Entrant {
     /// The event's features; values as the event gave them, later as the model sees them.
     pub features: Vec<Feature>,
+    /// With a view that looks at events as a whole: its factor and energy.
+    pub whole: [f64; 2],
     pub(crate) seats: Vec<Slot>,
-    shown: Option<Shown>,
+    shown: Shown,
+    /// Whether `shown` is still to be kept.
+    pending: bool,
 }
 
 impl Entrant {
@@ -109,7 +146,8 @@ pub struct Learner {
     pub(crate) calibration: Calibration,
     pub(crate) coins: Generator,
     pub(crate) draws: Generator,
-    pub(crate) intercept_slot: Slot,
+    /// Of the added features, in order; `UNKNOWN` until they are learned.
+    pub(crate) added_slots: Vec<Slot>,
     pub(crate) positives: u64,
     pub(crate) negatives: u64,
     pub(crate) seen: u64,
@@ -125,9 +163,10 @@ impl Learner {
         if matches!(config.query, QueryRule::Quota { total: None, .. }) {
             query_state.phase = draws.uniform();
         }
+        let added_slots = vec![UNKNOWN; config.added.names().len()];
         Ok(Self {
             model: config.model.build(&config.labels)?,
-            view: config.view.then(View::default),
+            view: config.view.then(|| View::new(config.added == Added::Whole)),
             labels: config.labels.clone(),
             config,
             vocabulary: Vocabulary::default(),
@@ -136,7 +175,7 @@ impl Learner {
             calibration: Calibration::default(),
             coins,
             draws,
-            intercept_slot: UNKNOWN,
+            added_slots,
             positives: 0,
             negatives: 0,
             seen: 0,
@@ -198,11 +237,9 @@ impl Learner {
             if feature.slot == UNKNOWN {
                 feature.slot = self.vocabulary.slot(names.name(position));
             }
-            if self.config.intercept
-                && feature.slot == self.intercept_slot
-                && names.name(position) == INTERCEPT
-            {
-                return Err(Error::Event(format!("event: {}", own_intercept())));
+            if self.added_slots.contains(&feature.slot) {
+                let check = self.config.added.check(names.name(position));
+                check.map_err(|text| Error::Event(format!("event: {text}")))?;
             }
         }
         if let Some(view) = &self.view {
@@ -217,24 +254,26 @@ impl Learner {
     /// Bring an event that is not part of the stream to the model's view of it.
     pub fn look(&self, event: &mut Entrant) -> Result<(), Error> {
         if let Some(view) = &self.view {
-            view.look(&event.seats, &mut event.features)?;
+            event.whole = view.look(&event.seats, &mut event.features)?;
         }
-        self.add_intercept(&mut event.features);
+        self.add_own(event);
         Ok(())
     }
 
     /// The same for an event of the stream, which the view will count.
     fn show(&self, event: &mut Entrant) -> Result<(), Error> {
         if let Some(view) = &self.view {
-            event.shown = Some(view.show(&event.seats, &mut event.features)?);
+            event.whole = view.show(&event.seats, &mut event.features, &mut event.shown)?;
+            event.pending = true;
         }
-        self.add_intercept(&mut event.features);
+        self.add_own(event);
         Ok(())
     }
 
     fn keep_shown(&mut self, event: &mut Entrant, names: &(impl Names + ?Sized)) {
-        if let (Some(view), Some(shown)) = (&mut self.view, event.shown.take()) {
-            view.keep(shown, &mut event.seats, names);
+        if let (Some(view), true) = (&mut self.view, event.pending) {
+            view.keep(&event.shown, &mut event.seats, &event.features, names);
+            event.pending = false;
         }
     }
 
@@ -243,10 +282,21 @@ impl Learner {
         self.view.is_some()
     }
 
-    pub fn add_intercept(&self, features: &mut Vec<Feature>) {
-        if self.config.intercept {
-            features.push(Feature { slot: self.intercept_slot, value: 1.0 });
-        }
+    /// The names of the features that it adds to the end of every event.
+    pub fn added_names(&self) -> &'static [Name<'static>] {
+        self.config.added.names()
+    }
+
+    /// Add the learner's own features to the end of an event.
+    pub fn add_own(&self, event: &mut Entrant) {
+        let [factor, energy] = event.whole;
+        let values: &[f64] = match self.config.added {
+            Added::Nothing => &[],
+            Added::Intercept => &[1.0],
+            Added::Whole => &[factor, energy, CONSTANT],
+        };
+        let own = self.added_slots.iter().zip(values);
+        event.features.extend(own.map(|(&slot, &value)| Feature { slot, value }));
     }
 
     /// Whether a new name means nothing to this learner.
@@ -281,6 +331,9 @@ impl Learner {
                  probabilities."
                     .to_owned(),
             ));
+        }
+        if let Some(shares) = self.model.probabilities(features) {
+            return Ok(shares);
         }
         let scores = self.scores(features)?;
         Ok(self.calibration.probabilities(&scores))
@@ -318,8 +371,15 @@ impl Learner {
         } else {
             squared_norm(features)?
         };
-        let confidence = score.confidence;
-        Ok(Moment { t: self.seen + 1, asked: self.asked, confidence, squared_norm })
+        let given = &features[..features.len() - self.added_slots.len()];
+        Ok(Moment {
+            t: self.seen + 1,
+            asked: self.asked,
+            confidence: score.confidence,
+            squared_norm,
+            learned: self.learned,
+            blank: self.learned == 0 && given.iter().all(|feature| feature.value == 0.0),
+        })
     }
 
     /// What each feature adds to the margin, and what [`Self::ask`] would say. Changes nothing.
@@ -346,13 +406,19 @@ impl Learner {
         label: &Label,
     ) -> Result<bool, Error> {
         self.show(event)?;
+        if self.model.uses_view() {
+            self.labels.read(label)?;
+            self.vocabulary.room_for(event.features.len())?;
+            self.model.check(&event.features)?;
+            self.keep_shown(event, names); // nothing can fail from here on
+        }
         let grew = self.study(&mut event.features, names, label, 1.0)?;
         self.keep_shown(event, names);
         Ok(grew)
     }
 
     /// Learn an event that was decided on before: its features as [`Self::decide`] left them, the
-    /// intercept at their end. `weight` is what the label counts for the probabilities. New names
+    /// learner's own at their end. `weight` is what the label counts for the probabilities. New names
     /// get their slots, which are filled in. True if there were any.
     pub fn study(
         &mut self,
@@ -365,9 +431,9 @@ impl Learner {
             return self.study(&mut known(features), names, label, weight);
         }
         let reading = self.labels.read(label)?;
-        let intercept_at = self.config.intercept.then(|| features.len() - 1);
+        let (added, given) = (self.added_names(), features.len() - self.added_names().len());
         let name_of = |position: usize| {
-            if Some(position) == intercept_at { INTERCEPT } else { names.name(position) }
+            if position < given { names.name(position) } else { added[position - given] }
         };
         let mut new: Vec<usize> =
             (0..features.len()).filter(|&i| features[i].slot == UNKNOWN).collect();
@@ -387,7 +453,7 @@ impl Learner {
             positives: self.positives + u64::from(positive),
             negatives: self.negatives + u64::from(binary && !positive),
         };
-        let learned = self.model.learn(&lesson, &mut self.draws)?;
+        let learned = self.model.learn(&lesson, self.view.as_ref(), &mut self.draws)?;
 
         // From here on nothing can fail.
         (self.positives, self.negatives) = (lesson.positives, lesson.negatives);
@@ -400,8 +466,11 @@ impl Learner {
         for &position in &new {
             let slot = self.vocabulary.insert(name_of(position));
             self.register.push(Register { first: self.learned, last: 0, times: 0 });
-            if Some(position) == intercept_at {
-                self.intercept_slot = slot;
+            if position >= given {
+                self.added_slots[position - given] = slot;
+            }
+            if let Some(view) = &mut self.view {
+                view.meet(name_of(position));
             }
         }
         for feature in features.iter() {
@@ -416,11 +485,4 @@ impl Learner {
 /// The features whose names are known.
 fn known(features: &[Feature]) -> Vec<Feature> {
     features.iter().copied().filter(|feature| feature.slot != UNKNOWN).collect()
-}
-
-pub(crate) fn own_intercept() -> String {
-    format!(
-        "feature {INTERCEPT} is the learner's own; rename it, or make the learner with \
-         intercept=False."
-    )
 }

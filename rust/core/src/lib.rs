@@ -10,6 +10,7 @@
 
 pub mod batch;
 mod calibration;
+mod dual;
 mod error;
 mod expected_error;
 mod experts;
@@ -34,12 +35,14 @@ mod update;
 mod view;
 mod vocabulary;
 mod weights;
+mod whole;
 
+pub use dual::DualConfig;
 pub use error::Error;
 pub use experts::Loss;
 pub use fesl::{Combine, FeslConfig};
 pub use labels::{Label, Labels};
-pub use learner::{Config, Decision, Entrant, INTERCEPT, Learner, ModelConfig, Register};
+pub use learner::{Added, Config, Decision, Entrant, Learner, ModelConfig, Register};
 pub use linear::{LinearConfig, Task};
 pub use olvf::{Confidence, OlvfConfig};
 pub use partial::PartialConfig;

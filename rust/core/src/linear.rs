@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::dual::{Dual, DualState, LARGEST_NORM, LARGEST_WEIGHT};
 use crate::expected_error::ExpectedError;
-use crate::model::{Learned, Lesson, Score, Scores, Target, too_large};
+use crate::model::{Learned, Lesson, Score, Scores, Target, logistic, squared_norm, too_large};
 use crate::random::Generator;
 use crate::sparsify::Sparsifier;
 use crate::update::{Case, PositiveMargin, Step, UpdateRule};
+use crate::view::View;
 use crate::vocabulary::Slot;
 use crate::weights::{Feature, Sum, Weights};
 
@@ -41,7 +43,7 @@ impl LinearConfig {
             if !self.update.is_multiclass() {
                 return refuse(
                     "update: this rule is defined for two classes only; with multiclass=True use \
-                     perceptron, margin_perceptron, pa, pa1, pa2 or arow.",
+                     perceptron, margin_perceptron, pa, pa1, pa2, arow or dual_logistic.",
                 );
             }
             if self.positive_margin != PositiveMargin::Fixed(1.0) {
@@ -84,6 +86,8 @@ pub struct Linear {
     weights: Weights,
     /// In regression, where large errors are to be expected.
     errors: Option<ExpectedError>,
+    /// With the rule that takes dual steps: what they need.
+    dual: Option<Dual>,
 }
 
 /// What is saved.
@@ -96,6 +100,8 @@ pub struct LinearState {
     steps: Vec<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     errors: Option<ExpectedError>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dual: Option<DualState>,
 }
 
 impl Linear {
@@ -107,7 +113,23 @@ impl Linear {
             config,
             weights: Weights::new(config.sparsifier, varies, vectors),
             errors: regresses.then(ExpectedError::default),
+            dual: config
+                .update
+                .dual()
+                .map(|dual| Dual::new(dual, config.task == Task::Multiclass, vectors)),
         })
+    }
+
+    pub fn uses_view(&self) -> bool {
+        self.dual.is_some()
+    }
+
+    /// Whether dual steps on an event would be refused.
+    pub fn check(&self, features: &[Feature]) -> Result<(), Error> {
+        if self.dual.is_none() || squared_norm(features)? <= LARGEST_NORM {
+            return Ok(());
+        }
+        Err(too_large("its part in later sums"))
     }
 
     pub fn is_multiclass(&self) -> bool {
@@ -158,10 +180,68 @@ impl Linear {
         features.iter().map(|feature| weight(feature.slot) * feature.value).collect()
     }
 
-    pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<Learned, Error> {
+    /// With dual steps: the logistic function of each score, the class weights taken back.
+    pub fn probabilities(&self, features: &[Feature]) -> Option<Vec<f64>> {
+        let dual = self.dual.as_ref()?;
+        let scores = self.weights.dots(features);
+        let log_odds: Vec<f64> =
+            scores.iter().enumerate().map(|(vector, q)| q + dual.prior(vector)).collect();
+        if !self.is_multiclass() {
+            return Some(vec![logistic(-log_odds[0]), logistic(log_odds[0])]);
+        }
+        // ln σ(z), so that the largest of small ones still counts
+        let logs = log_odds.iter().map(|z| z.min(0.0) - (-z.abs()).exp().ln_1p());
+        let top = logs.clone().fold(f64::NEG_INFINITY, f64::max);
+        let parts: Vec<f64> = logs.map(|log| (log - top).exp()).collect();
+        let total: f64 = parts.iter().sum();
+        Some(parts.iter().map(|part| part / total).collect())
+    }
+
+    pub fn learn(
+        &mut self,
+        lesson: &Lesson<'_>,
+        view: Option<&View>,
+        draws: &mut Generator,
+    ) -> Result<Learned, Error> {
+        if let (Some(_), Target::Class(class)) = (&self.dual, lesson.target) {
+            return self.learn_dual(lesson, class, view, draws);
+        }
         let plan = self.plan(lesson)?;
         self.take(&plan, lesson, draws);
         Ok(Learned { mistake: plan.mistake, scores: plan.scores })
+    }
+
+    fn learn_dual(
+        &mut self,
+        lesson: &Lesson<'_>,
+        class: usize,
+        view: Option<&View>,
+        draws: &mut Generator,
+    ) -> Result<Learned, Error> {
+        self.check(lesson.features)?;
+        let restart = self.config.restarts && lesson.grows();
+        let mistake = match self.config.task {
+            Task::Multiclass => {
+                restart && class > 0
+                    || largest(&self.weights.dots(lesson.features), None) != Some(class)
+            }
+            _ => restart || lesson.target.sign() * self.weights.dot(0, lesson.features) <= 0.0,
+        };
+
+        // From here on nothing can fail.
+        self.make_room(lesson);
+        if restart {
+            self.weights.clear();
+        }
+        let kept = self.config.sparsifier.kept(lesson.names, false);
+        if let Some(dual) = &mut self.dual {
+            if restart {
+                dual.forget();
+            }
+            dual.learn(lesson.features, class, view, &mut self.weights, (kept, draws));
+        }
+        // Its probabilities are its own, so there are no scores to learn a slope from.
+        Ok(Learned { mistake, scores: Scores::None })
     }
 
     fn plan(&self, lesson: &Lesson<'_>) -> Result<Plan, Error> {
@@ -231,15 +311,20 @@ impl Linear {
         }
     }
 
-    /// Make room, shrink, move, let go.
-    fn take(&mut self, plan: &Plan, lesson: &Lesson<'_>, draws: &mut Generator) {
-        let Plan { step, moves, restart, error, .. } = *plan;
+    /// Make room for new names and a new class.
+    fn make_room(&mut self, lesson: &Lesson<'_>) {
         self.weights.set_rows(lesson.names);
         if let (Target::Class(class), Task::Multiclass) = (lesson.target, self.config.task)
             && class == self.weights.vectors.len()
         {
             self.weights.add_vector();
         }
+    }
+
+    /// Make room, shrink, move, let go.
+    fn take(&mut self, plan: &Plan, lesson: &Lesson<'_>, draws: &mut Generator) {
+        let Plan { step, moves, restart, error, .. } = *plan;
+        self.make_room(lesson);
         if let Some(errors) = &mut self.errors {
             errors.learn(lesson.features, lesson.names, error);
         }
@@ -273,6 +358,7 @@ impl Linear {
             norms: parts.iter().map(|part| (part.norm.sum, part.norm.compensation)).collect(),
             steps: parts.iter().map(|part| part.steps).collect(),
             errors: self.errors.clone(),
+            dual: self.dual.as_ref().map(Dual::state),
         }
     }
 
@@ -290,6 +376,17 @@ impl Linear {
         if let Some(errors) = &state.errors {
             errors.check(names)?;
             self.errors = Some(errors.clone());
+        }
+        match (&mut self.dual, &state.dual) {
+            (None, None) => {}
+            (Some(dual), Some(saved)) => {
+                dual.adopt(saved, names, vectors)?;
+                let mut weights = state.weights.iter().flatten();
+                if weights.any(|weight| weight.abs() > LARGEST_WEIGHT) {
+                    return Err("a weight is too large");
+                }
+            }
+            _ => return Err("it stores events and should not, or the other way round"),
         }
         while self.weights.vectors.len() < vectors {
             self.weights.add_vector();

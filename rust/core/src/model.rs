@@ -14,6 +14,7 @@ use crate::partial::{Partial, PartialState};
 use crate::random::Generator;
 use crate::rfesl::{Rfesl, RfeslState};
 use crate::second_order::{SecondOrder, SecondOrderState};
+use crate::view::View;
 use crate::vocabulary::Slot;
 use crate::weights::Feature;
 
@@ -113,6 +114,16 @@ pub fn squared_norm(features: &[Feature]) -> Result<f64, Error> {
     if f64::is_finite(sum) { Ok(sum) } else { Err(too_large("its squared length")) }
 }
 
+/// `σ(z) = 1/(1 + e^{−z})`, safe from overflow.
+pub fn logistic(z: f64) -> f64 {
+    if z < 0.0 {
+        let e = z.exp();
+        e / (1.0 + e)
+    } else {
+        1.0 / (1.0 + (-z).exp())
+    }
+}
+
 pub fn too_large(what: &str) -> Error {
     Error::Step(format!(
         "event: its values are too large or too small: {what} would not be a finite number."
@@ -165,10 +176,36 @@ impl Model {
         if finite { Ok(scores) } else { Err(too_large("a score")) }
     }
 
-    /// Learn. An error has changed nothing.
-    pub fn learn(&mut self, lesson: &Lesson<'_>, draws: &mut Generator) -> Result<Learned, Error> {
+    /// A probability a label that is known, if the model has its own way to it.
+    pub fn probabilities(&self, features: &[Feature]) -> Option<Vec<f64>> {
         match self {
-            Self::Linear(model) => model.learn(lesson, draws),
+            Self::Linear(model) => model.probabilities(features),
+            _ => None,
+        }
+    }
+
+    /// Whether learning looks at the view, which then has to count an event before it is learned.
+    pub fn uses_view(&self) -> bool {
+        matches!(self, Self::Linear(model) if model.uses_view())
+    }
+
+    /// Whether [`Self::learn`] would refuse an event, for models that use the view.
+    pub fn check(&self, features: &[Feature]) -> Result<(), Error> {
+        match self {
+            Self::Linear(model) => model.check(features),
+            _ => Ok(()),
+        }
+    }
+
+    /// Learn. An error has changed nothing.
+    pub fn learn(
+        &mut self,
+        lesson: &Lesson<'_>,
+        view: Option<&View>,
+        draws: &mut Generator,
+    ) -> Result<Learned, Error> {
+        match self {
+            Self::Linear(model) => model.learn(lesson, view, draws),
             Self::SecondOrder(model) => model.learn(lesson),
             Self::Partial(model) => model.learn(lesson, draws),
             Self::Olvf(model) => model.learn(lesson),

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::heap::Heap;
 use crate::marks::Marks;
-use crate::model::{Learned, Lesson, Score, Scores, too_large};
+use crate::model::{Learned, Lesson, Score, Scores, logistic, too_large};
 use crate::sparsify::Sparsifier;
 use crate::vocabulary::Slot;
 use crate::weights::{FRESH_AFTER, Feature, SMALLEST_SCALE, Sum, TINY};
@@ -409,16 +409,6 @@ fn space_step(s: f64, c: f64, c_space: f64, count: usize) -> f64 {
     let ratio = if g == 0.0 { 1.0 } else { loss / g }; // l̄/g → 1 as g → 0
     let exact = ratio / count as f64;
     c * if c_space * g <= exact { c_space * g } else { exact } // ∞·0 is no number: exact
-}
-
-/// `σ(z) = 1/(1 + e^{−z})`, safe from overflow.
-fn logistic(z: f64) -> f64 {
-    if z < 0.0 {
-        let e = z.exp();
-        e / (1.0 + e)
-    } else {
-        1.0 / (1.0 + (-z).exp())
-    }
 }
 
 #[cfg(test)]

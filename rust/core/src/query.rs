@@ -38,14 +38,19 @@ pub enum QueryRule {
     Budget {
         rate: f64,
     },
+    /// `|q|` below a running quantile, so that the `rate` of the stream is asked for that the
+    /// model is least sure of; never more than `rate·t + 2√(rate·t) + 4` questions.
+    Quantile {
+        rate: f64,
+    },
 }
 
 /// What the rules remember; each uses its own part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueryState {
-    /// Budget: running mean of |q|.
+    /// Budget, Quantile: running mean of |q|.
     pub mean_margin: f64,
-    /// Budget: log factor that makes up for too many or too few questions.
+    /// Budget, Quantile: log factor that makes up for too many or too few questions.
     pub tilt: f64,
     /// `SelAda`: mistakes learned.
     pub mistakes: u64,
@@ -66,12 +71,23 @@ pub struct Moment {
     pub confidence: f64,
     /// ‖x‖², for rules that use it.
     pub squared_norm: f64,
+    /// Events learned before it.
+    pub learned: u64,
+    /// Before the first answer: whether it shows nothing, all its values being 0.
+    pub blank: bool,
 }
 
 const SLOWEST: f64 = 0.02; // the running mean of |q| forgets after some fifty events
 const FLOOR: f64 = 0.01; // margins of exactly 0 are not always asked for
 const GAIN: f64 = 0.5;
 const LARGEST_TILT: f64 = 8.0;
+
+// Of `Quantile`:
+const SLOWEST_OF_QUANTILE: f64 = 0.005;
+const SPREAD: f64 = 1.5; // the r-quantile of half-normal |q| is near 1.5·r of their mean
+const EXPLORED: f64 = 0.05; // share of the rate that is asked for by chance
+const FIRST: u64 = 3; // questions open before the first answer
+const BURST: f64 = 3.0; // questions ahead of the rate from the start
 
 impl QueryRule {
     pub fn uses_norm(self) -> bool {
@@ -131,7 +147,31 @@ impl QueryRule {
                 state.tilt = (state.tilt + GAIN * missed).clamp(-LARGEST_TILT, LARGEST_TILT);
                 (asked, probability)
             }
+            Self::Quantile { rate } if rate >= 1.0 => (true, 1.0),
+            Self::Quantile { rate } if rate <= 0.0 => (false, 0.0),
+            Self::Quantile { rate } => by_quantile(rate, state, now, coin),
         }
+    }
+}
+
+fn by_quantile(rate: f64, state: &mut QueryState, now: Moment, coin: f64) -> (bool, f64) {
+    let (t, asked) = (now.t as f64, now.asked as f64);
+    state.mean_margin += (now.confidence - state.mean_margin) * SLOWEST_OF_QUANTILE.max(1.0 / t);
+    let (wanted, probability) = if now.learned == 0 {
+        let wanted = now.asked < FIRST && !now.blank;
+        (wanted, f64::from(u8::from(wanted)))
+    } else {
+        let unsure = now.confidence < SPREAD * rate * state.mean_margin * state.tilt.exp();
+        let wanted = unsure || coin < EXPLORED * rate;
+        let missed = rate - f64::from(u8::from(wanted));
+        let tilt = state.tilt + missed / (1.0 + asked).sqrt();
+        state.tilt = tilt.clamp(-LARGEST_TILT, LARGEST_TILT);
+        (wanted, if unsure { 1.0 } else { EXPLORED * rate })
+    };
+    if asked < rate * t + 2.0 * (rate * t).sqrt() + BURST {
+        (wanted, probability)
+    } else {
+        (false, 0.0)
     }
 }
 
@@ -151,13 +191,17 @@ mod tests {
     use super::*;
     use crate::random::Generator;
 
+    fn moment(t: u64, asked: u64, confidence: f64) -> Moment {
+        Moment { t, asked, confidence, squared_norm: 1.0, learned: asked, blank: false }
+    }
+
     fn share_asked(rule: QueryRule, events: u64, margins: impl Fn(f64) -> f64) -> f64 {
         let (mut coins, mut state) = (Generator::from_seed(3), QueryState::default());
         let mut others = coins.jumped();
         let mut asked = 0;
         for t in 1..=events {
             let confidence = margins(others.uniform());
-            let now = Moment { t, asked, confidence, squared_norm: 1.0 };
+            let now = moment(t, asked, confidence);
             asked += u64::from(rule.ask(&mut state, now, coins.uniform()).0);
         }
         asked as f64 / events as f64
@@ -181,6 +225,42 @@ mod tests {
     }
 
     #[test]
+    fn a_quantile_is_kept_whatever_the_scale_of_the_margins() {
+        for scale in [1e-6, 1.0, 1e6] {
+            let share = share_asked(QueryRule::Quantile { rate: 0.1 }, 20_000, |u| scale * u);
+            assert!((share - 0.1).abs() < 0.005, "{share}");
+        }
+        assert_eq!(share_asked(QueryRule::Quantile { rate: 0.0 }, 100, |u| u), 0.0);
+        assert_eq!(share_asked(QueryRule::Quantile { rate: 1.0 }, 100, |u| u), 1.0);
+    }
+
+    #[test]
+    fn equal_margins_run_into_the_bound_on_questions() {
+        let rule = QueryRule::Quantile { rate: 0.04 };
+        for margins in [0.0, 1.0] {
+            let (mut state, mut asked) = (QueryState::default(), 0);
+            for t in 1..=5_000 {
+                let (asks, probability) = rule.ask(&mut state, moment(t, asked, margins), 0.5);
+                assert!(!asks || probability == 1.0);
+                asked += u64::from(asks);
+                let expected = 0.04 * t as f64;
+                assert!(asked as f64 <= expected + 2.0 * expected.sqrt() + 4.0);
+            }
+        }
+    }
+
+    #[test]
+    fn three_questions_are_open_until_the_first_answer() {
+        let rule = QueryRule::Quantile { rate: 0.5 };
+        let mut state = QueryState::default();
+        let at = |t, asked, blank| Moment { learned: 0, blank, ..moment(t, asked, 0.0) };
+        assert_eq!(rule.ask(&mut state, at(1, 0, true), 0.0), (false, 0.0));
+        assert_eq!(rule.ask(&mut state, at(2, 0, false), 0.0), (true, 1.0));
+        assert_eq!(rule.ask(&mut state, at(100, 3, false), 0.0), (false, 0.0));
+        assert_eq!(state.tilt, 0.0);
+    }
+
+    #[test]
     fn margins_of_zero_do_not_empty_the_budget() {
         let margins = |u: f64| if u < 0.7 { 0.0 } else { u };
         let share = share_asked(QueryRule::Budget { rate: 0.02 }, 20_000, margins);
@@ -190,7 +270,7 @@ mod tests {
     #[test]
     fn the_margin_rules_ask_with_the_probability_they_report() {
         for rule in [QueryRule::Margin { width: 0.5 }, QueryRule::MarginPlusOne { width: 0.5 }] {
-            let now = Moment { t: 1, asked: 0, confidence: 1.5, squared_norm: 1.0 };
+            let now = moment(1, 0, 1.5);
             let (_, probability) = rule.ask(&mut QueryState::default(), now, 0.0);
             let share = share_asked(rule, 50_000, |_| 1.5);
             assert!((share - probability).abs() < 0.01);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
 use crate::labels::{Form, Label};
-use crate::learner::{Config, INTERCEPT, Learner, Register};
+use crate::learner::{Config, Learner, Register};
 use crate::model::ModelState;
 use crate::query::QueryState;
 use crate::random::Generator;
@@ -167,8 +167,8 @@ impl Learner {
             }
             self.vocabulary.insert(name);
         }
-        if self.config.intercept {
-            self.intercept_slot = self.vocabulary.slot(INTERCEPT);
+        for (slot, &name) in self.added_slots.iter_mut().zip(self.config.added.names()) {
+            *slot = self.vocabulary.slot(name);
         }
         for ((&first, &last), &times) in state.first.iter().zip(&state.last).zip(&state.times) {
             self.register.push(Register { first, last, times });
@@ -177,10 +177,14 @@ impl Learner {
         if self.labels.is_multiclass() {
             self.labels.classes.clone_from(&state.classes);
         }
-        if self.view.is_some() != state.view.is_some() {
-            return Err("it has a view and should have none, or the other way round");
+        match (&mut self.view, &state.view) {
+            (None, None) => {}
+            (Some(view), Some(saved)) => {
+                view.adopt(saved)?;
+                state.names.iter().for_each(|&name| view.meet(name));
+            }
+            _ => return Err("it has a view and should have none, or the other way round"),
         }
-        self.view = state.view.as_ref().map(View::restored).transpose()?;
         self.model.adopt(&state.model, state.names.len(), self.labels.vectors())?;
         self.query_state = state.query;
         self.calibration = state.calibration;

@@ -7,6 +7,8 @@
 //! Crammer et al., *Online Passive-Aggressive Algorithms*, JMLR 7 (2006); *Adaptive Regularization
 //! of Weight Vectors* (2009); Dredze et al., *Confidence-Weighted Linear Classification* (2008).
 
+use crate::dual::DualConfig;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UpdateRule {
     /// One step for a wrong sign.
@@ -29,6 +31,8 @@ pub enum UpdateRule {
     CwStdev { phi: f64 },
     /// A fixed step down the hinge loss, and a decay of all weights.
     Gradient { step: f64, decay: f64 },
+    /// Exact steps on the dual of logistic regression, repeated on stored events.
+    DualLogistic(DualConfig),
 }
 
 /// The margin to reach on positive events; on negative ones it is 1.
@@ -94,6 +98,11 @@ impl Step {
 impl UpdateRule {
     pub fn uses_variance(self) -> bool {
         matches!(self, Self::Arow { .. } | Self::CwVariance { .. } | Self::CwStdev { .. })
+    }
+
+    /// The rule that keeps a store, whose steps [`crate::dual`] takes.
+    pub fn dual(self) -> Option<DualConfig> {
+        if let Self::DualLogistic(config) = self { Some(config) } else { None }
     }
 
     /// Whether the rule is defined for more than two classes.

@@ -3,8 +3,9 @@
 //! Python has checked every parameter; what is missing here is a fault of the package.
 
 use headwater_core::{
-    Combine, Confidence, FeslConfig, LinearConfig, Loss, ModelConfig, OlvfConfig, PartialConfig,
-    PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig, Sparsifier, Task, UpdateRule,
+    Combine, Confidence, DualConfig, FeslConfig, LinearConfig, Loss, ModelConfig, OlvfConfig,
+    PartialConfig, PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig, Sparsifier, Task,
+    UpdateRule,
 };
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -50,6 +51,11 @@ impl<'py> Slot<'py> {
             "gradient" => {
                 UpdateRule::Gradient { step: self.get("step")?, decay: self.get("decay")? }
             }
+            "dual_logistic" => UpdateRule::DualLogistic(DualConfig {
+                c: self.get("C")?,
+                replay: self.get("replay")?,
+                memory: self.get("memory")?,
+            }),
             _ => return self.unknown(),
         })
     }
@@ -75,6 +81,7 @@ impl<'py> Slot<'py> {
             }
             "decaying" => QueryRule::Decaying { width: self.get("width")? },
             "budget" => QueryRule::Budget { rate: self.get("rate")? },
+            "quantile" => QueryRule::Quantile { rate: self.get("rate")? },
             _ => return self.unknown(),
         })
     }

@@ -82,7 +82,7 @@ impl Event {
 
     fn reserve(&mut self, count: usize) {
         self.keys.reserve(count);
-        self.entrant.features.reserve(count + 1); // and perhaps an intercept
+        self.entrant.features.reserve(count + 3); // and perhaps the learner's own
     }
 
     fn push(&mut self, name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {

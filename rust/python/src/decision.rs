@@ -40,11 +40,13 @@ pub struct Decision {
     #[pyo3(get)]
     pub asked: bool,
     pub keys: Vec<Key>,
-    /// As the model saw them, without its own intercept; slots are those of the learner with this
+    /// As the model saw them, without the learner's own; slots are those of the learner with this
     /// identity.
     features: Vec<Feature>,
     /// The values that the event gave, if the model saw others.
     given: Option<Vec<f64>>,
+    /// What the view said of the event as a whole.
+    whole: [f64; 2],
     learner: u64,
     answered: AtomicBool,
 }
@@ -68,6 +70,7 @@ impl Decision {
             keys,
             features,
             given,
+            whole: entrant.whole,
             learner,
             answered: AtomicBool::new(false),
         }
@@ -92,14 +95,16 @@ impl Decision {
 
     /// The features, with slots only if they are this learner's.
     pub fn entrant_for(&self, learner: u64) -> Entrant {
-        let mut features = Vec::with_capacity(self.features.len() + 1);
+        let mut features = Vec::with_capacity(self.features.len() + 3);
         features.extend_from_slice(&self.features);
         if learner != self.learner {
             for feature in &mut features {
                 feature.slot = UNKNOWN;
             }
         }
-        Entrant::new(features)
+        let mut entrant = Entrant::new(features);
+        entrant.whole = self.whole;
+        entrant
     }
 }
 
@@ -136,6 +141,7 @@ impl Decision {
     }
 
     #[staticmethod]
+    #[allow(clippy::too_many_arguments)] // what a pickle holds
     fn _restore(
         prediction: Py<PyAny>,
         margin: f64,
@@ -144,6 +150,7 @@ impl Decision {
         answered: bool,
         features: &Bound<'_, PyAny>,
         seen_as: Option<Vec<f64>>,
+        whole: [f64; 2],
     ) -> PyResult<Self> {
         let decided = headwater_core::Decision { class: None, margin, query_probability, asked };
         let mut event = Event::read(features)?;
@@ -152,6 +159,7 @@ impl Decision {
             let seen = event.entrant.features.iter_mut().zip(values);
             seen.map(|(feature, value)| std::mem::replace(&mut feature.value, value)).collect()
         });
+        event.entrant.whole = whole;
         let decision = Self::new(prediction, decided, event, given, 0);
         decision.answered.store(answered, Ordering::Release);
         Ok(decision)
@@ -168,9 +176,11 @@ impl Decision {
             this.answered(),
             this.features(py)?,
             this.given.as_ref().map(|_| values()),
+            this.whole,
         );
         Ok((slf.get_type().getattr("_restore")?, parts))
     }
 }
 
-type Parts<'py> = (Bound<'py, PyAny>, f64, f64, bool, bool, Bound<'py, PyDict>, Option<Vec<f64>>);
+type Parts<'py> =
+    (Bound<'py, PyAny>, f64, f64, bool, bool, Bound<'py, PyDict>, Option<Vec<f64>>, [f64; 2]);

@@ -159,7 +159,7 @@ impl Learner {
         Self { guarded: Guarded::default() }
     }
 
-    #[pyo3(signature = (*, model, query, view, closed, intercept, labels, classes, seed, state=None))]
+    #[pyo3(signature = (*, model, query, view, closed, added, labels, classes, seed, state=None))]
     #[allow(clippy::too_many_arguments)] // the slots, by name
     fn _build(
         &self,
@@ -168,7 +168,7 @@ impl Learner {
         query: Slot<'_>,
         view: bool,
         closed: bool,
-        intercept: bool,
+        added: &str,
         labels: &str,
         classes: Option<Vec<Bound<'_, PyAny>>>,
         seed: u64,
@@ -179,7 +179,11 @@ impl Learner {
             query: query.query()?,
             view,
             closed,
-            intercept,
+            added: match added {
+                "intercept" => core::Added::Intercept,
+                "whole" => core::Added::Whole,
+                _ => core::Added::Nothing,
+            },
             labels: read_classes(labels, classes.as_deref())?,
             seed,
         };
@@ -323,7 +327,7 @@ impl Learner {
                 let mut entrant = decision.entrant_for(inner.identity);
                 let names = Keys { py, keys: &decision.keys };
                 inner.core.look_up(&names, &mut entrant)?;
-                inner.core.add_intercept(&mut entrant.features);
+                inner.core.add_own(&mut entrant);
                 inner.core.study(&mut entrant.features, &names, &label, decision.weight())?;
                 Ok(())
             })
@@ -333,18 +337,19 @@ impl Learner {
     /// (prediction, margin, [(name, contribution)], query probability, [(word, detail)]) of an event.
     fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
         let py = x.py();
-        let ((label, contributions, decided, details), event) =
+        let ((label, contributions, decided, details, added), event) =
             self.on_event(x, |inner, event, _| {
                 inner.core.look(&mut event.entrant)?;
                 let (contributions, decided) = inner.core.explain(&event.entrant.features)?;
                 let label = inner.core.prediction(decided.class, decided.margin);
-                Ok((label, contributions, decided, inner.core.details(&event.entrant.features)))
+                let details = inner.core.details(&event.entrant.features);
+                Ok((label, contributions, decided, details, inner.core.added_names()))
             })?;
         let mut named = Vec::with_capacity(contributions.len());
         for (position, amount) in contributions.into_iter().enumerate() {
             let name = match event.keys.get(position) {
                 Some(key) => key.to_python(py)?,
-                None => name_to_python(py, core::INTERCEPT)?,
+                None => name_to_python(py, added[position - event.keys.len()])?,
             };
             named.push((name, amount));
         }

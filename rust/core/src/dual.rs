@@ -1,0 +1,341 @@
+//! Exact steps on the dual of logistic regression, and a store of labelled events to repeat them.
+//!
+//! The problem is `min ½‖w‖² + Σ_j C_j ln(1 + exp(−y_j w·x_j))`. Its solution is `w = Σα_j y_j x_j` with
+//! `0 < α_j < C_j`. A step finds the best α of one event, the others as they are: with `Q = ‖x‖²` and
+//! `β = y w·x − Qα` it solves `u + Q C_y σ(u) + β = 0` by Newton's method; then `α = C_y σ(u)`.
+//! A label brings one step on its event and `replay` more on stored events in turn. An event that
+//! leaves the store stays in w as it is.
+//! Classes weigh the same however rare they are: `C_y = C·½(N + 2)/(N_y + 1)`, N labels learned, N_y of
+//! them y. With several classes each has a weight vector that tells it from the rest.
+//! Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM* (2008); Yu, Huang
+//! and Lin, *Dual coordinate descent methods for logistic regression*, MLJ 85 (2011).
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::logistic;
+use crate::random::Generator;
+use crate::update::{Narrowing, Step};
+use crate::view::View;
+use crate::vocabulary::Slot;
+use crate::weights::{Feature, Weights};
+use crate::whole::OWN_FEATURES;
+
+/// Larger values of ‖x‖² are refused; below it no sum of steps can overflow.
+pub const LARGEST_NORM: f64 = 1e100;
+/// A weight in a file must not be larger.
+pub const LARGEST_WEIGHT: f64 = 1e150;
+
+const MOST_STEPS: u32 = 20; // of Newton's method
+const NEAR: f64 = 1e-6; // where it stops
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DualConfig {
+    pub c: f64,
+    /// Stored events that a label brings a step on.
+    pub replay: u32,
+    /// Events stored.
+    pub memory: u32,
+}
+
+/// A labelled event.
+#[derive(Clone, Debug, Default)]
+struct Example {
+    features: Vec<Feature>,
+    class: usize,
+    /// α in each weight vector; vectors beyond them have 0.
+    alphas: Vec<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Dual {
+    config: DualConfig,
+    multiclass: bool,
+    /// Labels learned of each class.
+    counts: Vec<u64>,
+    /// The oldest first.
+    store: VecDeque<Example>,
+    /// The stored event that was taken last.
+    cursor: usize,
+}
+
+/// What is saved.
+#[derive(Serialize, Deserialize)]
+pub struct DualState {
+    counts: Vec<u64>,
+    cursor: usize,
+    store: Vec<ExampleState>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ExampleState {
+    slots: Vec<Slot>,
+    values: Vec<f64>,
+    class: usize,
+    alphas: Vec<f64>,
+}
+
+/// The α that is best for an event, its α being `old` and `y w·x` being `margin`.
+fn best_alpha(old: f64, margin: f64, squared_norm: f64, c: f64) -> f64 {
+    let beta = margin - squared_norm * old;
+    let slope = squared_norm * c;
+    let mut u = -beta / (1.0 + slope / 4.0);
+    for _ in 0..MOST_STEPS {
+        let s = logistic(u);
+        let step = (u + slope * s + beta) / (1.0 + slope * s * (1.0 - s));
+        u -= step;
+        if step.abs() < NEAR {
+            break;
+        }
+    }
+    c * logistic(u)
+}
+
+impl Dual {
+    /// For two classes, or for several of which so many are known.
+    pub fn new(config: DualConfig, multiclass: bool, classes: usize) -> Self {
+        Self {
+            config,
+            multiclass,
+            counts: vec![0; if multiclass { classes } else { 2 }],
+            store: VecDeque::new(),
+            cursor: 0,
+        }
+    }
+
+    /// By how much the class weights have moved the log-odds of a vector's class, taken back:
+    /// ln((N_y + 1)/(N − N_y + 1)).
+    pub fn prior(&self, vector: usize) -> f64 {
+        let own = self.count_of(vector);
+        ((own + 1.0) / (self.total() - own + 1.0)).ln()
+    }
+
+    fn total(&self) -> f64 {
+        self.counts.iter().sum::<u64>() as f64
+    }
+
+    /// Labels learned of the class that a vector tells from the rest.
+    fn count_of(&self, vector: usize) -> f64 {
+        let class = if self.multiclass { vector } else { 1 };
+        self.counts.get(class).map_or(0.0, |&count| count as f64)
+    }
+
+    /// Forget all events, whose part in the weights is gone.
+    pub fn forget(&mut self) {
+        self.store.clear();
+        self.cursor = 0;
+    }
+
+    /// Learn an event, whose features and class have their places in `weights`; of every vector
+    /// that moves, `kept` weights are left by its sparsifier.
+    pub fn learn(
+        &mut self,
+        features: &[Feature],
+        class: usize,
+        view: Option<&View>,
+        weights: &mut Weights,
+        (kept, draws): (usize, &mut Generator),
+    ) {
+        if class >= self.counts.len() {
+            self.counts.resize(class + 1, 0);
+        }
+        self.counts[class] += 1;
+        self.put(features, class);
+        let newest = self.store.len() - 1;
+        self.step(newest, weights, kept, draws);
+        for _ in 0..self.config.replay {
+            self.cursor = if self.cursor < newest { self.cursor + 1 } else { 0 };
+            if self.cursor != newest {
+                self.restate(self.cursor, view, weights);
+            }
+            self.step(self.cursor, weights, kept, draws);
+        }
+    }
+
+    /// Put an event into the store; the oldest leaves if there are too many.
+    fn put(&mut self, features: &[Feature], class: usize) {
+        let mut example = Example::default();
+        if self.store.len() >= self.config.memory as usize {
+            example = self.store.pop_front().unwrap_or_default();
+            self.cursor = self.cursor.saturating_sub(1); // it stays with its event
+        }
+        example.features.clear();
+        example.features.extend_from_slice(features);
+        example.alphas.clear();
+        example.class = class;
+        self.store.push_back(example);
+    }
+
+    /// Bring the factor of a stored event up to date, and its part in the weights.
+    fn restate(&mut self, place: usize, view: Option<&View>, weights: &mut Weights) {
+        let Example { features, class, alphas } = &mut self.store[place];
+        let Some(at) = features.len().checked_sub(OWN_FEATURES) else { return };
+        let Some(now) = view.and_then(|view| view.factor(&features[..at])) else { return };
+        let change = now - std::mem::replace(&mut features[at].value, now);
+        let one = [Feature { slot: features[at].slot, value: 1.0 }];
+        for (vector, alpha) in alphas.iter().enumerate() {
+            let sign = sign(self.multiclass, vector, *class);
+            weights.shift(vector, &one, alpha * sign * change, plain());
+        }
+    }
+
+    fn step(&mut self, place: usize, weights: &mut Weights, kept: usize, draws: &mut Generator) {
+        let vectors = weights.vectors.len();
+        let Some(example) = self.store.get(place) else { return };
+        let squared_norm: f64 = example.features.iter().map(|f| f.value * f.value).sum();
+        if squared_norm == 0.0 || (self.multiclass && vectors < 2) {
+            return; // no feature to move, or no class to tell this one from
+        }
+        let total = self.total();
+        for vector in 0..vectors {
+            let own = self.count_of(vector);
+            let Example { features, class, alphas } = &mut self.store[place];
+            alphas.resize(vectors, 0.0);
+            let y = sign(self.multiclass, vector, *class);
+            let same = if y > 0.0 { own } else { total - own };
+            let c = self.config.c * 0.5 * (total + 2.0) / (same + 1.0);
+            let margin = y * weights.dot(vector, features);
+            let alpha = best_alpha(alphas[vector], margin, squared_norm, c);
+            let length = (alpha - std::mem::replace(&mut alphas[vector], alpha)) * y;
+            weights.shift(vector, features, length, plain());
+            weights.sparsify(vector, kept, draws);
+        }
+    }
+
+    pub fn state(&self) -> DualState {
+        let one = |example: &Example| ExampleState {
+            slots: example.features.iter().map(|feature| feature.slot).collect(),
+            values: example.features.iter().map(|feature| feature.value).collect(),
+            class: example.class,
+            alphas: example.alphas.clone(),
+        };
+        DualState {
+            counts: self.counts.clone(),
+            cursor: self.cursor,
+            store: self.store.iter().map(one).collect(),
+        }
+    }
+
+    /// Put a saved state back, for so many names and weight vectors.
+    pub fn adopt(
+        &mut self,
+        state: &DualState,
+        names: usize,
+        vectors: usize,
+    ) -> Result<(), &'static str> {
+        if state.counts.len() != if self.multiclass { vectors } else { 2 } {
+            return Err("its counts are not as many as its classes");
+        }
+        let mut total = 0_u64;
+        for &count in &state.counts {
+            total = total.saturating_add(count);
+        }
+        if total > u64::MAX / 2 {
+            return Err("a counter is too large");
+        }
+        if state.store.len() > self.config.memory as usize
+            || state.cursor >= state.store.len().max(1)
+        {
+            return Err("it stores more events than it should");
+        }
+        self.forget();
+        for one in &state.store {
+            if one.slots.len() != one.values.len()
+                || one.slots.iter().any(|&slot| slot as usize >= names)
+                || one.class >= state.counts.len()
+                || one.alphas.len() > vectors
+            {
+                return Err("a stored event has names or a class that there are not");
+            }
+            let squared_norm: f64 = one.values.iter().map(|value| value * value).sum();
+            let sizes = one.alphas.iter().map(|alpha| alpha.abs());
+            if !(squared_norm <= LARGEST_NORM && sizes.fold(0.0, f64::max) <= LARGEST_NORM) {
+                return Err("a number of a stored event is too large or not finite");
+            }
+            let feature = |(&slot, &value)| Feature { slot, value };
+            self.store.push_back(Example {
+                features: one.slots.iter().zip(&one.values).map(feature).collect(),
+                class: one.class,
+                alphas: one.alphas.clone(),
+            });
+        }
+        self.counts.clone_from(&state.counts);
+        self.cursor = state.cursor;
+        Ok(())
+    }
+}
+
+/// y in a weight vector: of two classes the sign, of several whether it is its class.
+fn sign(multiclass: bool, vector: usize, class: usize) -> f64 {
+    let class_of_vector = if multiclass { vector } else { 1 };
+    if class == class_of_vector { 1.0 } else { -1.0 }
+}
+
+fn plain() -> Step {
+    Step { shrink: 1.0, length: 1.0, narrowing: Narrowing::None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparsify::Sparsifier;
+
+    #[test]
+    fn the_best_alpha_solves_its_equation() {
+        for (old, margin, q, c) in [
+            (0.0, 0.0, 1.0, 1.0),
+            (0.3, -2.0, 1.5, 0.7),
+            (0.9, 5.0, 3.0, 1.0),
+            (0.0, 9.0, 1e3, 8.0),
+        ] {
+            let alpha = best_alpha(old, margin, q, c);
+            let new_margin = margin + q * (alpha - old);
+            assert!((alpha - c * logistic(-new_margin)).abs() < 1e-9, "{alpha}");
+        }
+    }
+
+    #[test]
+    fn steps_in_turn_find_the_minimum() {
+        let events = [([1.0, 0.5], 1), ([-0.4, 1.0], 0), ([0.3, -0.9], 1), ([-1.0, 0.2], 0)];
+        let config = DualConfig { c: 1.0, replay: 200, memory: 10 };
+        let mut dual = Dual::new(config, false, 0);
+        let mut weights = Weights::new(Sparsifier::None, false, 1);
+        weights.set_rows(2);
+        let mut draws = Generator::from_seed(0);
+        let features =
+            |x: [f64; 2]| [Feature { slot: 0, value: x[0] }, Feature { slot: 1, value: x[1] }];
+        for (x, class) in events {
+            dual.learn(&features(x), class, None, &mut weights, (2, &mut draws));
+        }
+        // At the minimum w = ΣC σ(−y w·x) y x; both classes have two labels, so C_y = 1.
+        let mut expected = [0.0; 2];
+        for (x, class) in events {
+            let y = sign(false, 0, class);
+            let pull = logistic(-y * weights.dot(0, &features(x))) * y;
+            expected[0] += pull * x[0];
+            expected[1] += pull * x[1];
+        }
+        for slot in 0..2 {
+            let weight = weights.weight(slot, 0);
+            assert!((weight - expected[slot as usize]).abs() < 1e-6, "{weight} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_event_leaves_a_full_store_and_the_cursor_stays() {
+        let config = DualConfig { c: 1.0, replay: 1, memory: 3 };
+        let mut dual = Dual::new(config, false, 0);
+        let mut weights = Weights::new(Sparsifier::None, false, 1);
+        weights.set_rows(6);
+        for slot in 0..6 {
+            let one = [Feature { slot, value: 1.0 }];
+            let draws = &mut Generator::from_seed(0);
+            dual.learn(&one, slot as usize % 2, None, &mut weights, (6, draws));
+        }
+        let slots: Vec<Slot> = dual.store.iter().map(|one| one.features[0].slot).collect();
+        assert_eq!(slots, [3, 4, 5]);
+        assert!((0..6).all(|slot| weights.weight(slot, 0) != 0.0)); // what left stays in w
+        assert!(dual.cursor < 3);
+    }
+}

@@ -1,0 +1,204 @@
+//! An event as a whole: two features that are learned from every event, labelled or not.
+//!
+//! The *common factor* is the first principal component of what the view shows. Every feature has
+//! a loading `v`, moved by steps of its own, so that features may be missing, and counts with
+//! `λ = v·n/(n + 10)·a`: loadings seen rarely and irregular features hardly count. An event's score
+//! is `u = Σλz/√Σλ²`. The *energy* says how unusual the event is, whatever the direction: the log of
+//! its mean square. Both are standardised by their running mean and variance and shrunk by D, the
+//! share of the event that is regular: a text has neither.
+
+use serde::{Deserialize, Serialize};
+
+/// What is added to an event: factor, energy and a constant, in this order at its end.
+pub const OWN_FEATURES: usize = 3;
+/// The constant.
+pub const CONSTANT: f64 = 0.3;
+
+const CLIP: f64 = 3.0; // of a standardised score
+const FACTOR_SIZE: f64 = 0.5;
+const ENERGY_SIZE: f64 = 0.3;
+const SHRINK: f64 = 10.0; // times seen at which a loading counts half
+const SLOWEST: f64 = 0.005; // the factor's mean forgets after some two hundred events
+
+/// λ of a feature with loading `v` and regularity `a`, seen `n` times.
+pub fn weight(v: f64, n: f64, a: f64) -> f64 {
+    if a == 0.0 { 0.0 } else { v * n / (n + SHRINK) * a }
+}
+
+/// A loading after an event of score `u` that shows `z`.
+pub fn moved_loading(v: f64, n: f64, u: f64, z: f64) -> f64 {
+    v + (u * z - v) * (3.0 / (n + 2.0)).min(1.0)
+}
+
+/// A running mean and variance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Track {
+    n: u64,
+    mean: f64,
+    variance: f64,
+}
+
+impl Track {
+    fn add(&mut self, x: f64, slowest: f64) {
+        self.n += 1;
+        let h = slowest.max(1.0 / self.n as f64);
+        let delta = x - self.mean;
+        self.mean += h * delta;
+        self.variance += h * (delta * (x - self.mean) - self.variance);
+    }
+
+    fn standardised(&self, x: f64, guard: f64) -> f64 {
+        ((x - self.mean) / (self.variance + guard).sqrt()).clamp(-CLIP, CLIP)
+    }
+
+    fn is_sound(&self) -> bool {
+        self.n <= u64::MAX / 2 && self.mean.is_finite() && (0.0..1e300).contains(&self.variance)
+    }
+}
+
+/// Sums over the features of an event, of z as it is before or after it is brought to length 1.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums {
+    /// Σz²
+    squares: f64,
+    /// Σa
+    regularity: f64,
+    /// Σa z²
+    regular: f64,
+    /// Σλz
+    along: f64,
+    /// Σλ²
+    loadings: f64,
+}
+
+impl Sums {
+    pub fn add(&mut self, z: f64, a: f64, lambda: f64) {
+        let square = z * z;
+        self.squares += square;
+        self.regularity += a;
+        self.regular += a * square;
+        self.along += lambda * z;
+        self.loadings += lambda * lambda;
+    }
+
+    pub fn squares(&self) -> f64 {
+        self.squares
+    }
+
+    /// D: the share of the event that is regular.
+    fn share(&self) -> f64 {
+        if self.regularity < 1.0 || self.squares == 0.0 { 0.0 } else { self.regular / self.squares }
+    }
+
+    /// ℓ, if there is a share.
+    fn log_energy(&self) -> f64 {
+        (self.regular / self.regularity).ln()
+    }
+
+    /// u; none while no feature has a loading that counts.
+    pub fn score(&self) -> Option<f64> {
+        let length = if self.squares == 0.0 { 1.0 } else { self.squares.sqrt() };
+        (self.loadings > 1e-30).then(|| self.along / self.loadings.sqrt() / length)
+    }
+}
+
+/// The statistics of both scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Whole {
+    factor: Track,
+    energy: Track,
+}
+
+impl Whole {
+    /// (factor, energy) of an event, which is not counted.
+    pub fn look(&self, sums: &Sums) -> [f64; 2] {
+        [self.factor_feature(sums.score(), sums.share()), self.energy_feature(sums)]
+    }
+
+    /// (factor, energy) of an event of the stream, which is counted.
+    pub fn show(&mut self, sums: &Sums) -> [f64; 2] {
+        if sums.share() > 0.0 {
+            self.energy.add(sums.log_energy(), 0.0);
+        }
+        if let Some(score) = sums.score() {
+            self.factor.add(score, SLOWEST);
+        }
+        self.look(sums)
+    }
+
+    /// The factor of an event that was seen before, of length 1, with the loadings of now.
+    pub fn restated(&self, sums: &Sums) -> f64 {
+        let score = (sums.loadings > 1e-30).then(|| sums.along / sums.loadings.sqrt());
+        self.factor_feature(score, sums.regular)
+    }
+
+    fn factor_feature(&self, score: Option<f64>, share: f64) -> f64 {
+        score.map_or(0.0, |u| FACTOR_SIZE * share * self.factor.standardised(u, 1e-12))
+    }
+
+    fn energy_feature(&self, sums: &Sums) -> f64 {
+        let share = sums.share();
+        if share > 0.0 {
+            ENERGY_SIZE * share * self.energy.standardised(sums.log_energy(), 1e-6)
+        } else {
+            0.0
+        }
+    }
+
+    pub fn is_sound(&self) -> bool {
+        self.factor.is_sound() && self.energy.is_sound()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_track_has_the_mean_and_variance_of_what_it_saw() {
+        let mut track = Track::default();
+        for x in [1.0, 2.0, 6.0] {
+            track.add(x, 0.0);
+        }
+        assert!((track.mean - 3.0).abs() < 1e-15);
+        assert!((track.variance - 14.0 / 3.0).abs() < 1e-12); // (4 + 1 + 9)/3
+        assert_eq!(track.standardised(1e9, 1e-6), 3.0);
+    }
+
+    #[test]
+    fn an_event_of_words_has_neither_factor_nor_energy() {
+        let mut sums = Sums::default();
+        for _ in 0..50 {
+            sums.add(1.0, 0.001, weight(0.5, 20.0, 0.001));
+        }
+        let mut whole = Whole::default();
+        assert_eq!(whole.show(&sums), [0.0, 0.0]); // Σa < 1
+        assert_eq!(whole.energy.n, 0);
+    }
+
+    #[test]
+    fn sensors_that_move_together_share_a_factor() {
+        let (mut loadings, mut whole) = ([0.0; 4], Whole::default());
+        let mut features = Vec::new();
+        for round in 1..500 {
+            let common = f64::from(round * 7 % 13) - 6.0;
+            let z = [common, -common, common, f64::from(round * 5 % 11) - 4.8].map(|x| x * 0.1);
+            let mut sums = Sums::default();
+            for (z, v) in z.iter().zip(loadings) {
+                sums.add(*z, 1.0, weight(v, f64::from(round), 1.0));
+            }
+            let [factor, _] = whole.show(&sums);
+            let (u, length) = (sums.score().unwrap_or(1.0), sums.squares().sqrt());
+            for (v, z) in loadings.iter_mut().zip(z) {
+                *v = moved_loading(*v, f64::from(round), u, z / length);
+            }
+            features.push((common, factor));
+        }
+        let agree = |&(common, factor): &(f64, f64)| common * factor * loadings[0] >= 0.0;
+        let clear = features.split_off(100).into_iter().filter(|pair| pair.0.abs() >= 3.0);
+        let late: Vec<(f64, f64)> = clear.collect();
+        assert!(late.iter().filter(|pair| agree(pair)).count() > late.len() * 9 / 10);
+        assert!(loadings[0] * loadings[1] < 0.0 && loadings[0] * loadings[2] > 0.0);
+        assert!(loadings[3].abs() < 0.2 * loadings[0].abs());
+    }
+}
