@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from contract import WITHOUT_VIEW, Check, Make, checks_for, small
+from contract import WITHOUT_CLASS_WEIGHTS, WITHOUT_VIEW, Check, Make, checks_for, small
 from headwater.errors import ParameterError
 
 KINDS = ("two", "several", "numbers")
@@ -46,6 +46,17 @@ CLASSES: dict[str, Make] = {
         sparsify=hw.sparsify.KeepCount(count=3, l2_radius=0.7),
     ),
     "Linear(closed)": partial(RAW, update="perceptron", query="random", growth="closed"),
+    "Linear(dual)": partial(RAW, update="dual_logistic", query=hw.query.Quantile(0.3)),
+    "Linear(dual, multiclass, sparse)": partial(
+        RAW,
+        update=hw.update.DualLogistic(C=2.0, replay=3, memory=5),
+        query="all",
+        sparsify=hw.sparsify.KeepLargest(share=0.5, l1_radius=2.0),
+        multiclass=True,
+    ),
+    "Spring()": hw.Spring,
+    "Spring(often)": partial(hw.Spring, label_rate=0.5),
+    "Spring(multiclass)": partial(hw.Spring, label_rate=0.4, multiclass=True),
     "OLVF()": hw.OLVF,
     "OLVF(sparse, divide)": partial(
         hw.OLVF, C=1.0, C_space=1.0, l1_radius=0.1, kept_share=0.4, confidence="divide"
@@ -92,8 +103,13 @@ def checks_of(make: Make) -> list[Check]:
     """The checks that fit a learner. A view counts the events that are decided on, so a decision
     sees other values than a mere prediction: tests/test_view.py says which."""
     checks = checks_for(kind_of(make) == "several", kind_of(make) == "numbers")
-    has_view = make().parameters().get("normalize") is not None
-    return [check for check in checks if not (has_view and check in WITHOUT_VIEW)]
+    model = make()
+    unfit = set()
+    if isinstance(model, hw.Spring) or model.parameters().get("normalize") is not None:
+        unfit |= WITHOUT_VIEW
+    if isinstance(model, hw.Spring) or "dual" in repr(model).lower():
+        unfit |= WITHOUT_CLASS_WEIGHTS
+    return [check for check in checks if check not in unfit]
 
 
 PAIRS = [

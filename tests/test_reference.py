@@ -72,6 +72,10 @@ QUERIES: list[Slot] = [
     ("Budget", {"rate": 0.4}),
     ("Budget", {"rate": 0.0}),
     ("Budget", {"rate": 1.0}),
+    ("Quantile", {"rate": 0.4}),
+    ("Quantile", {"rate": 0.02}),
+    ("Quantile", {"rate": 0.0}),
+    ("Quantile", {"rate": 1.0}),
 ]
 
 SPARSIFIERS: list[Slot | None] = [
@@ -659,7 +663,7 @@ def test_a_step_that_would_overflow_is_refused_and_changes_nothing() -> None:
 
 def test_the_combinations_hold_every_rule_there_is() -> None:
     for module, base, slots in (
-        (hw.update, hw.update.Update, UPDATES),
+        (hw.update, hw.update.Update, [*UPDATES, ("DualLogistic", {})]),  # in test_spring.py
         (hw.query, hw.query.Query, QUERIES),
         (hw.sparsify, hw.sparsify.Sparsify, islice(SPARSIFIERS, 1, None)),
     ):

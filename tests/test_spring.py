@@ -14,7 +14,9 @@ from hypothesis import HealthCheck, given, settings
 import headwater as hw
 from headwater.errors import EventError, ModelFileError, StepError
 from contract import put_together, take_apart
+from reference.dual import DualState, learn, read_dual
 from reference.learner import NEAR
+from reference.sparsify import keep_largest, kept_of, scale_l1
 from reference.spring import (
     OWN,
     Frozen,
@@ -29,6 +31,7 @@ from reference.spring import (
     probabilities,
     read_spring,
     scores_of,
+    values_of,
 )
 from reference.state import read_file
 
@@ -84,22 +87,25 @@ def assert_same(got: State, wanted: State) -> None:
     assert got.view.pool_log_size == approx(wanted.view.pool_log_size)
     assert got.loadings == approx(wanted.loadings)
     assert (got.factor, got.energy) == (near_track(wanted.factor), near_track(wanted.energy))
+    assert_same_dual(got.dual, wanted.dual)
+    assert (got.t, got.asked, got.learned) == (wanted.t, wanted.asked, wanted.learned)
+    assert got.coins == wanted.coins
+    assert (got.g, got.b) == approx((wanted.g, wanted.b))
+
+
+def assert_same_dual(got: DualState, wanted: DualState) -> None:
     sizes = [abs(w) for weights in wanted.weights for w in weights.values()]
     largest = max(sizes, default=0.0)
     assert len(got.weights) == len(wanted.weights)
     for mine, theirs in zip(got.weights, wanted.weights, strict=True):
-        assert {name: w for name, w in mine.items() if w} == approx(
-            {name: w for name, w in theirs.items() if w}, largest
-        )
-    assert (got.counts, got.cursor, got.learned) == (wanted.counts, wanted.cursor, wanted.learned)
+        for name in {*mine, *theirs}:
+            assert mine.get(name, 0.0) == approx(theirs.get(name, 0.0), largest), name
+    assert (got.counts, got.cursor) == (wanted.counts, wanted.cursor)
     assert len(got.store) == len(wanted.store)
-    for one_event, other_event in zip(got.store, wanted.store, strict=True):
-        assert one_event.label == other_event.label
-        assert one_event.seen.z == approx(other_event.seen.z)
-        assert one_event.seen.f == approx(other_event.seen.f)
-        assert one_event.alphas == approx(other_event.alphas, max(1.0, largest))
-    assert (got.t, got.asked, got.coins) == (wanted.t, wanted.asked, wanted.coins)
-    assert (got.g, got.b) == approx((wanted.g, wanted.b))
+    for one, other in zip(got.store, wanted.store, strict=True):
+        assert one.label == other.label
+        assert one.values == approx(other.values)
+        assert one.alphas == approx(other.alphas)
 
 
 def near_track(track: Track) -> Any:
@@ -164,7 +170,7 @@ def check_outside(model: hw.Learner, event: dict[Name, float], multiclass: bool)
     assert set(explained.contributions) == {*event, *OWN}
     if not multiclass:
         parts = {name: explained.contributions[name] for name in OWN}
-        omega = [state.weights[0].get(name, 0.0) for name in OWN]
+        omega = [state.dual.weights[0].get(name, 0.0) for name in OWN]
         expected = [w * f for w, f in zip(omega, seen.f, strict=True)]
         assert list(parts.values()) == approx(expected, size)
     shares = model.predict_proba_one(event)
@@ -227,9 +233,66 @@ def test_core_and_reference_agree_while_the_store_is_full_and_the_factor_moves(
         else:
             model.decide_one(event)
     state = state_of(model)
-    assert len(state.store) == 200
-    assert any(abs(stored.seen.f[0]) > 0.1 for stored in state.store), "there is a factor"
-    assert any(abs(stored.seen.f[1]) > 0.1 for stored in state.store), "there is an energy"
+    assert len(state.dual.store) == 200
+    for name in OWN[:2]:
+        assert any(abs(stored.values[name]) > 0.1 for stored in state.dual.store), name
+
+
+# The dual steps in `Linear`
+
+
+@pytest.mark.parametrize("multiclass", [False, True])
+@pytest.mark.parametrize("replay", [0, 1, 7])
+@pytest.mark.parametrize("share", [None, 0.5])
+def test_dual_steps_in_linear_equal_the_reference(
+    multiclass: bool, replay: int, share: float | None
+) -> None:
+    """On raw values with an intercept, the store full; with truncation after each step."""
+    spell: Any = COLOURS if multiclass else (False, True)
+    sparsify = share and hw.sparsify.KeepLargest(share, l1_radius=3.0)
+    model = hw.Linear(
+        update=hw.update.DualLogistic(C=0.7, replay=replay, memory=6),
+        sparsify=sparsify or None,
+        normalize=None,
+        multiclass=multiclass,
+    )
+    generator = random.Random(2)
+    for t in range(60):
+        here = [name for name in NAMES[: 2 + t // 10] if generator.random() < 0.7]
+        event = {name: generator.gauss(0, 2) for name in here}
+        label = generator.randrange(len(spell))
+        before = read_dual(read_file(model.to_bytes())[1])
+        known = list(model.labels)
+        place = known.index(spell[label]) if spell[label] in known else len(known)
+        model.learn_one(event, spell[label])
+        saved = read_file(model.to_bytes())[1]
+        names = saved["names"]
+
+        def let_go(weights: dict[Name, float], names: list[Name] = names) -> dict[Name, float]:
+            if share is None:
+                return weights
+            listed = scale_l1([weights.get(name, 0.0) for name in names], 3.0)
+            kept = keep_largest(listed, kept_of(share, len(listed)))
+            return dict(zip(names, kept, strict=True))
+
+        expected = learn(
+            before,
+            {**event, "(intercept)": 1.0},
+            place if multiclass else label,
+            multiclass,
+            *(0.7, replay, 6),
+            let_go=let_go,
+        )
+        assert_same_dual(read_dual(saved), expected)
+
+
+def test_a_restart_forgets_the_stored_events() -> None:
+    model = hw.Linear(update="dual_logistic", growth="restart", normalize=None)
+    for t in range(10):
+        model.learn_one({"a": 1.0, "b": float(t)}, t % 2 == 0)
+    model.learn_one({"c": 1.0}, True)
+    assert len(read_dual(read_file(model.to_bytes())[1]).store) == 1
+    assert set(model.weights()) == {"c", "(intercept)"}
 
 
 # The bound on questions
@@ -314,7 +377,7 @@ def test_before_the_first_answer_three_questions_are_open_and_none_about_nothing
     model = hw.Spring()
     for _ in range(5):
         assert model.decide_one({}).query_probability == 0.0
-        assert model.decide_one({"a": 1.0}).asked is False  # constant so far: nothing to see
+        assert not model.decide_one({"a": 0.0}).asked  # nothing to see so far
     asked = [model.decide_one(noise(t)) for t in range(300)]
     assert sum(decision.asked for decision in asked) == 3
     model.answer(next(decision for decision in asked if decision.asked), True)
@@ -407,10 +470,9 @@ def test_a_late_answer_learns_what_its_question_saw() -> None:
     model.answer(decision, True)
     twin.answer(kept, True)
     assert model.to_bytes() == twin.to_bytes()
-    stored = state_of(model).store[0].seen
-    assert stored.z == approx(decided.frozen.z)
-    assert stored.f == approx(decided.frozen.f)
-    assert abs(stored.f[0]) > 0.01
+    stored = state_of(model).dual.store[0].values
+    assert stored == approx(values_of(decided.frozen))
+    assert stored[OWN[0]] != 0
     assert decision.features == rows[100]
 
 
@@ -476,7 +538,7 @@ def test_learning_is_deciding_and_answering() -> None:
         deciding.answer(deciding.decide_one(event), bool(label))
         learning.learn_one(event, bool(label))
     assert deciding.weights() == learning.weights()
-    assert state_of(deciding).store == state_of(learning).store
+    assert state_of(deciding).dual == state_of(learning).dual
 
 
 def test_a_name_learned_before_it_is_shown_joins_the_factor_when_it_is() -> None:

@@ -74,14 +74,17 @@ def decide(config: Config, state: State, event: Event, asked: bool | None = None
     if kind == "SelAda" and parameters["by_norm"]:
         after.largest_norm = max(state.largest_norm, squared_norm(x))
 
-    probability, answer = ask(config, after, magnitude, coin)
+    blank = not any(value for name, value in x if name != "(intercept)")
+    probability, answer = ask(config, after, magnitude, coin, blank)
     nearby = [
-        ask(config, after, max(0.0, magnitude + shift), min(coin * factor, 1 - 2**-53))
+        ask(config, after, max(0.0, magnitude + shift), min(coin * factor, 1 - 2**-53), blank)
         for shift in (-blur, 0.0, blur)
         for factor in (1 - NEAR, 1.0, 1 + NEAR)
     ]
     if asked is None:
         asked = answer
+    if kind == "Quantile" and 0 < parameters["rate"] < 1:
+        move_quantile(state, after, parameters["rate"], magnitude, coin, asked)
     if kind == "Budget":
         after.mean_margin = query.next_mean_margin(state.mean_margin, after.seen, magnitude)
         after.tilt = query.next_tilt(state.tilt, parameters["rate"], asked)
@@ -98,7 +101,23 @@ def decide(config: Config, state: State, event: Event, asked: bool | None = None
     )
 
 
-def ask(config: Config, state: State, magnitude: float, coin: float) -> tuple[float, bool]:
+def move_quantile(
+    state: State, after: State, rate: float, magnitude: float, coin: float, asked: bool
+) -> None:
+    """The mean and the tilt of `Quantile`; `asked` decides unless there were too many questions."""
+    after.mean_margin = query.next_quantile_mean(state.mean_margin, after.seen, magnitude)
+    if state.learned == 0:
+        return
+    threshold = query.quantile_threshold(rate, after.mean_margin, state.tilt)
+    wanted = asked
+    if state.asked >= rate * after.seen + 2 * sqrt(rate * after.seen) + 3:
+        wanted = magnitude < threshold or coin < 0.05 * rate
+    after.tilt = query.next_quantile_tilt(state.tilt, rate, wanted, state.asked)
+
+
+def ask(
+    config: Config, state: State, magnitude: float, coin: float, blank: bool
+) -> tuple[float, bool]:
     """The query rule of `config`; `state` has counted this decision as seen, not yet as asked."""
     kind, p = config.query
     match kind:
@@ -125,6 +144,13 @@ def ask(config: Config, state: State, magnitude: float, coin: float) -> tuple[fl
         case "Budget":
             mean_margin = query.next_mean_margin(state.mean_margin, state.seen, magnitude)
             return query.budget(p["rate"], state.seen, mean_margin, state.tilt, magnitude, coin)
+        case "Quantile":
+            mean_margin = query.next_quantile_mean(state.mean_margin, state.seen, magnitude)
+            return query.quantile(
+                p["rate"],
+                *(state.seen, state.asked, state.learned, blank),
+                *(mean_margin, state.tilt, magnitude, coin),
+            )
     raise ValueError(f"no query rule {kind}")
 
 

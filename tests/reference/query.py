@@ -93,3 +93,44 @@ def next_mean_margin(mean_margin: float, decisions: int, magnitude: float) -> fl
 def next_tilt(tilt: float, rate: float, asked: bool) -> float:
     """b = clip(b + .5(r − asked), ±8)."""
     return min(8.0, max(-8.0, tilt + 0.5 * (rate - asked)))
+
+
+def quantile(
+    rate: float,
+    decisions: int,
+    asked: int,
+    learned: int,
+    blank: bool,
+    mean_margin: float,
+    tilt: float,
+    magnitude: float,
+    coin: float,
+) -> tuple[float, bool]:
+    """κ < 1.5·r·g·e^b or u < .05r; before the first answer the first three that show something.
+
+    Never if A ≥ rt + 2√(rt) + 3. g already follows this event; r ≥ 1: always, r ≤ 0: never.
+    """
+    if rate >= 1:
+        return 1.0, True
+    if rate <= 0 or asked >= rate * decisions + 2 * sqrt(rate * decisions) + 3:
+        return 0.0, False
+    if learned == 0:
+        first = asked < 3 and not blank
+        return float(first), first
+    below = magnitude < quantile_threshold(rate, mean_margin, tilt)
+    return 1.0 if below else 0.05 * rate, below or coin < 0.05 * rate
+
+
+def quantile_threshold(rate: float, mean_margin: float, tilt: float) -> float:
+    """1.5·r·g·e^b."""
+    return 1.5 * rate * mean_margin * exp(tilt)
+
+
+def next_quantile_mean(mean_margin: float, decisions: int, magnitude: float) -> float:
+    """g += (κ − g)·max(1/t, .005)."""
+    return mean_margin + (magnitude - mean_margin) * max(1 / decisions, 0.005)
+
+
+def next_quantile_tilt(tilt: float, rate: float, wanted: bool, asked: int) -> float:
+    """b = clip(b + (r − want)/√(1 + A), ±8)."""
+    return min(8.0, max(-8.0, tilt + (rate - wanted) / sqrt(1 + asked)))
