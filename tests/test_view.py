@@ -27,7 +27,7 @@ def view_of(model: hw.Learner) -> ViewState:
 
 
 def seen_as(decision: hw.Decision) -> list[float]:
-    values = decision.__reduce__()[1][-1]
+    values = decision.__reduce__()[1][6]
     assert isinstance(values, list)
     return values
 

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::model::too_large;
 use crate::vocabulary::{Name, Names, Slot, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
-use crate::whole::{Sums, Whole, moved_loading, weight};
+use crate::whole::{Sums, Whole, loading_step, trust};
 
 const CLIP: f64 = 3.0; // of a scaled value
 const GROSS: f64 = 10.0; // deviations beyond which a value is cut before it is counted
@@ -57,7 +57,7 @@ impl Entry {
     }
 
     /// Welford's step with the value, gross errors cut; returns what was counted.
-    fn count(&mut self, value: f64, round: u64) -> f64 {
+    fn count(&mut self, value: f64, round: u64, inverse: &mut Last) -> f64 {
         if self.n > 0 && self.last + 1 == round {
             self.runs += 1;
         }
@@ -71,7 +71,7 @@ impl Entry {
         }
         let delta = value - self.mean;
         self.n += 1;
-        self.mean += delta / self.n as f64;
+        self.mean += delta * inverse.of(self.n, f64::recip);
         self.squares += delta * (value - self.mean);
         self.last = round;
         self.set_regularity();
@@ -80,12 +80,12 @@ impl Entry {
 
     /// A value as it counts, before the event is brought to length 1; `shared` is the size that
     /// irregular features share.
-    fn scaled(&self, value: f64, shared: Option<f64>, round: u64) -> f64 {
+    fn scaled(&self, value: f64, shared: Option<f64>, round: u64, inverse: &mut Last) -> f64 {
         let a = self.regularity;
-        let n = self.n as f64;
+        let inverse = inverse.of(self.n, f64::recip);
         let centre = a * self.mean;
         let off = self.mean - centre;
-        let mut variance = self.squares / n + off * off;
+        let mut variance = self.squares * inverse + off * off;
         if variance <= 1e-24 * self.mean * self.mean {
             return 0.0; // constant so far
         }
@@ -102,14 +102,40 @@ impl Entry {
             }
         }
         let size = size.unwrap_or_else(|| variance.sqrt());
-        let rounds = (round + 1 - self.first) as f64;
-        let rarity = if rounds <= n { LN_2 } else { (1.0 + rounds / n).ln() };
+        let rounds = round + 1 - self.first;
+        let rarity = if rounds <= self.n { LN_2 } else { (1.0 + rounds as f64 * inverse).ln() };
         ((value - centre) / size).clamp(-CLIP, CLIP) * rarity
     }
 
     /// λ
-    fn weight(&self) -> f64 {
-        weight(self.loading, self.n as f64, self.regularity)
+    fn weight(&self, trusted: &mut Last) -> f64 {
+        if self.regularity == 0.0 {
+            return 0.0;
+        }
+        self.loading * trusted.of(self.n, trust) * self.regularity
+    }
+}
+
+/// A feature's part in the common factor: λ, and a.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    weight: f64,
+    regularity: f64,
+}
+
+/// A number that follows from the times seen, which many features of an event have in common.
+#[derive(Default)]
+struct Last {
+    n: u64,
+    value: f64,
+}
+
+impl Last {
+    fn of(&mut self, n: u64, value: impl Fn(f64) -> f64) -> f64 {
+        if n != self.n {
+            *self = Self { n, value: value(n as f64) };
+        }
+        self.value
     }
 }
 
@@ -181,6 +207,8 @@ impl LogSum {
 pub struct View {
     vocabulary: Vocabulary,
     entries: Vec<Entry>,
+    /// What follows from each entry.
+    parts: Vec<Part>,
     pool: Pool,
     /// Events shown.
     rounds: u64,
@@ -235,14 +263,15 @@ impl View {
     /// factor and energy.
     pub fn look(&self, seats: &[Slot], features: &mut [Feature]) -> Result<[f64; 2], Error> {
         let shared = self.pool.size();
-        let mut sums = Sums::default();
+        let (mut sums, mut inverse, mut trusted) =
+            (Sums::default(), Last::default(), Last::default());
         for (&seat, feature) in seats.iter().zip(features.iter_mut()) {
             feature.value = if seat == UNKNOWN {
                 0.0
             } else {
                 let entry = &self.entries[seat as usize];
-                let z = entry.scaled(feature.value, shared, self.rounds);
-                sums.add(z, entry.regularity, entry.weight());
+                let z = entry.scaled(feature.value, shared, self.rounds, &mut inverse);
+                sums.add(z, entry.regularity, entry.weight(&mut trusted));
                 z
             };
         }
@@ -264,11 +293,12 @@ impl View {
             whole: self.whole,
         };
         shown.entries.clear();
-        let mut sizes = LogSum::new();
+        let (mut sizes, mut inverse, mut trusted) =
+            (LogSum::new(), Last::default(), Last::default());
         for (&seat, feature) in seats.iter().zip(features.iter()) {
             let mut entry =
                 if seat == UNKNOWN { Entry::new(self.rounds) } else { self.entries[seat as usize] };
-            let counted = entry.count(feature.value, self.rounds);
+            let counted = entry.count(feature.value, self.rounds, &mut inverse);
             if !entry.squares.is_finite() || !entry.mean.is_finite() {
                 return Err(too_large("a feature's variance"));
             }
@@ -279,16 +309,17 @@ impl View {
         let shared = shown.pool.size();
         let mut sums = Sums::default();
         for (entry, feature) in shown.entries.iter().zip(features.iter_mut()) {
-            feature.value = entry.scaled(feature.value, shared, self.rounds);
-            sums.add(feature.value, entry.regularity, entry.weight());
+            feature.value = entry.scaled(feature.value, shared, self.rounds, &mut inverse);
+            sums.add(feature.value, entry.regularity, entry.weight(&mut trusted));
         }
         to_unit_length(features, sums.squares())?;
         let Some(whole) = &mut shown.whole else { return Ok([0.0; 2]) };
         let values = whole.show(&sums);
         if sums.squares() > 0.0 {
-            let score = sums.score().unwrap_or(1.0);
+            let (score, mut step) = (sums.score().unwrap_or(1.0), Last::default());
             for (entry, feature) in shown.entries.iter_mut().zip(features.iter()) {
-                entry.loading = moved_loading(entry.loading, entry.n as f64, score, feature.value);
+                let by = step.of(entry.n, loading_step);
+                entry.loading += (score * feature.value - entry.loading) * by;
             }
         }
         Ok(values)
@@ -302,15 +333,19 @@ impl View {
         features: &[Feature],
         names: &(impl Names + ?Sized),
     ) {
+        let mut trusted = Last::default();
         for (position, &entry) in shown.entries.iter().enumerate() {
+            let part = Part { weight: entry.weight(&mut trusted), regularity: entry.regularity };
             if seats[position] == UNKNOWN {
                 seats[position] = self.vocabulary.insert(names.name(position));
                 self.entries.push(entry);
+                self.parts.push(part);
                 if let Some(seat) = self.seats.get_mut(features[position].slot as usize) {
                     *seat = seats[position];
                 }
             } else {
                 self.entries[seats[position] as usize] = entry;
+                self.parts[seats[position] as usize] = part;
             }
         }
         self.pool = shown.pool;
@@ -331,8 +366,8 @@ impl View {
         let mut sums = Sums::default();
         for feature in features {
             let seat = self.seats.get(feature.slot as usize).copied().unwrap_or(UNKNOWN);
-            if let Some(entry) = self.entries.get(seat as usize) {
-                sums.add(feature.value, entry.regularity, entry.weight());
+            if let Some(part) = self.parts.get(seat as usize) {
+                sums.add(feature.value, part.regularity, part.weight);
             }
         }
         Some(whole.restated(&sums))
@@ -379,8 +414,10 @@ impl View {
                 return Err("a statistic is impossible");
             }
             entry.set_regularity();
+            let weight = entry.weight(&mut Last::default());
             self.vocabulary.insert(name);
             self.entries.push(entry);
+            self.parts.push(Part { weight, regularity: entry.regularity });
         }
         Ok(())
     }
@@ -422,9 +459,9 @@ fn to_unit_length(features: &mut [Feature], squares: f64) -> Result<(), Error> {
         return Err(too_large("a scaled value"));
     }
     if squares > 0.0 {
-        let length = squares.sqrt();
+        let inverse = squares.sqrt().recip();
         for feature in features {
-            feature.value /= length;
+            feature.value *= inverse;
         }
     }
     Ok(())
@@ -437,7 +474,7 @@ mod tests {
     fn entry_of(values: &[(u64, f64)]) -> Entry {
         let mut entry = Entry::new(values[0].0);
         for &(round, value) in values {
-            entry.count(value, round);
+            entry.count(value, round, &mut Last::default());
         }
         entry
     }
@@ -488,6 +525,6 @@ mod tests {
     #[test]
     fn a_constant_feature_counts_as_nothing() {
         let entry = entry_of(&(0..20).map(|round| (round, 7.0)).collect::<Vec<_>>());
-        assert_eq!(entry.scaled(7.0, None, 20), 0.0);
+        assert_eq!(entry.scaled(7.0, None, 20, &mut Last::default()), 0.0);
     }
 }

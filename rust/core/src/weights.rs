@@ -246,6 +246,17 @@ impl Weights {
         let (ranks, norm) = (self.sparsifier.ranks(), self.sparsifier.norm());
         let part = &mut self.vectors[vector];
         let per_value = length / part.scale;
+        if !(self.varies || ranks) && norm == Norm::None {
+            for feature in features {
+                let value = &mut self.values[feature.slot as usize * self.width + vector];
+                *value += per_value * feature.value;
+                if value.abs() < TINY {
+                    *value = 0.0;
+                }
+                part.bound = part.bound.max(value.abs());
+            }
+            return;
+        }
         for feature in features {
             let index = feature.slot as usize * self.width + vector;
             let mut change = per_value * feature.value;

@@ -1,7 +1,7 @@
 //! An event as a whole: two features that are learned from every event, labelled or not.
 //!
 //! The *common factor* is the first principal component of what the view shows. Every feature has
-//! a loading `v`, moved by steps of its own, so that features may be missing, and counts with
+//! a loading `v`, moved towards `u z` by steps of its own, so that features may be missing, and counts with
 //! `λ = v·n/(n + 10)·a`: loadings seen rarely and irregular features hardly count. An event's score
 //! is `u = Σλz/√Σλ²`. The *energy* says how unusual the event is, whatever the direction: the log of
 //! its mean square. Both are standardised by their running mean and variance and shrunk by D, the
@@ -20,14 +20,14 @@ const ENERGY_SIZE: f64 = 0.3;
 const SHRINK: f64 = 10.0; // times seen at which a loading counts half
 const SLOWEST: f64 = 0.005; // the factor's mean forgets after some two hundred events
 
-/// λ of a feature with loading `v` and regularity `a`, seen `n` times.
-pub fn weight(v: f64, n: f64, a: f64) -> f64 {
-    if a == 0.0 { 0.0 } else { v * n / (n + SHRINK) * a }
+/// How much the loading of a feature seen `n` times counts.
+pub fn trust(n: f64) -> f64 {
+    n / (n + SHRINK)
 }
 
-/// A loading after an event of score `u` that shows `z`.
-pub fn moved_loading(v: f64, n: f64, u: f64, z: f64) -> f64 {
-    v + (u * z - v) * (3.0 / (n + 2.0)).min(1.0)
+/// How far the n-th event moves a loading towards `u z`.
+pub fn loading_step(n: f64) -> f64 {
+    (3.0 / (n + 2.0)).min(1.0)
 }
 
 /// A running mean and variance.
@@ -169,7 +169,7 @@ mod tests {
     fn an_event_of_words_has_neither_factor_nor_energy() {
         let mut sums = Sums::default();
         for _ in 0..50 {
-            sums.add(1.0, 0.001, weight(0.5, 20.0, 0.001));
+            sums.add(1.0, 0.001, 0.5 * trust(20.0) * 0.001);
         }
         let mut whole = Whole::default();
         assert_eq!(whole.show(&sums), [0.0, 0.0]); // Σa < 1
@@ -185,12 +185,12 @@ mod tests {
             let z = [common, -common, common, f64::from(round * 5 % 11) - 4.8].map(|x| x * 0.1);
             let mut sums = Sums::default();
             for (z, v) in z.iter().zip(loadings) {
-                sums.add(*z, 1.0, weight(v, f64::from(round), 1.0));
+                sums.add(*z, 1.0, v * trust(f64::from(round)));
             }
             let [factor, _] = whole.show(&sums);
             let (u, length) = (sums.score().unwrap_or(1.0), sums.squares().sqrt());
             for (v, z) in loadings.iter_mut().zip(z) {
-                *v = moved_loading(*v, f64::from(round), u, z / length);
+                *v += (u * z / length - *v) * loading_step(f64::from(round));
             }
             features.push((common, factor));
         }
