@@ -420,7 +420,9 @@ def test_raw_scales_do_not_matter() -> None:
     plain = [event for event, _ in rows]
     odd = [{name: 1e6 * x + 1e8 if name == "a" else x for name, x in e.items()} for e in plain]
     labels = [bool(label) for _, label in rows]
-    shares = [np.mean([d == y for d, y in zip(run(e, labels), labels, strict=True)]) for e in (plain, odd)]
+    shares = [
+        np.mean([d == y for d, y in zip(run(e, labels), labels, strict=True)]) for e in (plain, odd)
+    ]
     assert shares[0] > 0.75
     assert abs(shares[0] - shares[1]) < 0.03
 

@@ -407,6 +407,9 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "step": (lambda v: hw.update.Gradient(step=v), [0, inf, nan]),
     "decay": (lambda v: hw.update.Gradient(decay=v), [-1, inf, nan]),
     "epsilon": (lambda v: hw.PARegressor(epsilon=v), [-0.1, inf, nan, None, "0.1"]),
+    "replay": (lambda v: hw.update.DualLogistic(replay=v), [-1, 1.5, 2**32, True, None]),
+    "memory": (lambda v: hw.update.DualLogistic(memory=v), [0, 1.5, 2**32, None]),
+    "label_rate": (lambda v: hw.Spring(label_rate=v), [0, 1.1, nan, None, "few"]),
     "prior_weight": (lambda v: hw.SEL2(prior_weight=v), [0, -1, inf, nan, None]),
     "query_form": (lambda v: hw.SEL2(query_form=v), ["print", None, []]),
     "exploration": (lambda v: hw.OFSP(exploration=v), [0, 1.1, nan, True]),
@@ -534,6 +537,14 @@ def test_a_parameter_outside_its_limits_is_refused(
     assert f"{name} must be" in text
     assert text.endswith(f", got {value!r}.")
     assert_readable(text)
+
+
+@pytest.mark.parametrize("make", [hw.Spring, hw.update.DualLogistic], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("value", [0, -1.0, inf, 1e10, nan, None, "1"])
+def test_dual_steps_need_a_finite_C(make: Any, value: Any) -> None:
+    with pytest.raises(ParameterError, match="C must be a number from 1e-9 to 1e9") as caught:
+        make(C=value)
+    assert_readable(str(caught.value))
 
 
 def test_every_limit_is_tried() -> None:

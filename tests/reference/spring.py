@@ -179,9 +179,7 @@ def observe(state: State, event: dict[Name, float]) -> tuple[Frozen, State]:
         for name, x in z.items():
             v, n = loadings[name], view.features[name].n
             loadings[name] = v + (score * x - v) * min(1.0, 3 / (n + 2))
-    return Frozen(z, f), replace(
-        state, view=view, loadings=loadings, factor=factor, energy=energy
-    )
+    return Frozen(z, f), replace(state, view=view, loadings=loadings, factor=factor, energy=energy)
 
 
 def values_of(seen: Frozen) -> Values:

@@ -18,7 +18,8 @@ class Linear(Learner):
 
     It predicts the sign of w·x (several classes: the largest of w_r·x), asks for the labels that
     its query rule finds worth asking for, and moves the weights of an event's features when a
-    label comes. Features may appear, vanish and return at any time.
+    label comes. Features may appear, vanish and return at any time. Where labels are very few,
+    `Spring` gets more out of each of them.
 
     Parameters
     ----------

@@ -222,8 +222,11 @@ impl Linear {
         let restart = self.config.restarts && lesson.grows();
         let mistake = match self.config.task {
             Task::Multiclass => {
-                restart && class > 0
-                    || largest(&self.weights.dots(lesson.features), None) != Some(class)
+                let mut scores = self.weights.dots(lesson.features);
+                if restart {
+                    scores.fill(0.0);
+                }
+                largest(&scores, None) != Some(class)
             }
             _ => restart || lesson.target.sign() * self.weights.dot(0, lesson.features) <= 0.0,
         };
