@@ -4,9 +4,9 @@
 
 Two made-up streams. *sensor*: 50 sensors, all of them in every event. *text*: 75 different words an
 event out of 47,236, drawn by Zipf's law. Both sides get the same events and learn every one
-(`Linear()` and `Spring()` alone keep to their 10 and 5 %); dicts are made shortly before they are used, and
-making them is not timed. Times are processor time on one core, the best of three passes over the
-stream, each with a fresh model; the sides take turns.
+(`Linear()` and `Spring()` alone keep to their budgets of 10 and 5 %); dicts are made shortly before
+they are used, and making them is not timed. Times are processor time on one core, the best of three
+passes over the stream, each with a fresh model; the sides take turns.
 """
 
 import json

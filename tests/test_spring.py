@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import headwater as hw
-from headwater.errors import EventError, ModelFileError, StepError
 from contract import put_together, take_apart
+from headwater.errors import EventError, ModelFileError, StepError
 from reference.dual import DualState, learn, read_dual
 from reference.learner import NEAR
 from reference.sparsify import keep_largest, kept_of, scale_l1

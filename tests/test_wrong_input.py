@@ -541,7 +541,7 @@ def test_a_parameter_outside_its_limits_is_refused(
 
 @pytest.mark.parametrize("make", [hw.Spring, hw.update.DualLogistic], ids=lambda m: m.__name__)
 @pytest.mark.parametrize("value", [0, -1.0, inf, 1e10, nan, None, "1"])
-def test_dual_steps_need_a_finite_C(make: Any, value: Any) -> None:
+def test_dual_steps_need_a_cost_that_is_finite(make: Any, value: Any) -> None:
     with pytest.raises(ParameterError, match="C must be a number from 1e-9 to 1e9") as caught:
         make(C=value)
     assert_readable(str(caught.value))

@@ -1,8 +1,8 @@
 """Dual steps of balanced logistic regression, repeated on stored events.
 
-min ½‖w‖² + Σ_j C_j ln(1 + e^{−y_j q_j}), 0 < α_j < C_j, w = Σα_j y_j x_j. There is one weight vector for
-two classes and one a class for several, each of which tells its class from the rest. Nothing is
-changed in place.
+min ½‖w‖² + Σ_j C_j ln(1 + e^{−y_j q_j}), 0 < α_j < C_j, w = Σα_j y_j x_j. There is one weight
+vector for two classes and one a class for several, each of which tells its class from the rest.
+Nothing is changed in place.
 """
 
 from collections.abc import Callable

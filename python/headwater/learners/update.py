@@ -236,7 +236,7 @@ class DualLogistic(Update):
     """Exact steps towards balanced logistic regression, repeated on labelled events it keeps.
 
     The problem is min ½‖w‖² + ΣC_y ln(1 + e^(−y q)), and w = Σα y x. A step sets the α of one event
-    to its best value, the others as they are: β = y q − ‖x‖²α, u + ‖x‖²C_y σ(u) + β = 0, α = C_y σ(u).
+    to its best value, the others as they are: α = C_y σ(u), u + ‖x‖²C_y σ(u) + y q − ‖x‖²α_old = 0.
     A label brings a step on its event and some on events kept. C_y = C·½(N + 2)/(N_y + 1), N labels
     learned, N_y of them y: a rare class counts as much as a frequent one. With several classes
     each has a weight vector that tells it from the rest.
