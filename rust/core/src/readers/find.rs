@@ -5,7 +5,7 @@
 //! repeat their order.
 
 use super::{Given, Place, Record, is_there_twice};
-use crate::learner::{INTERCEPT, Learner, own_intercept};
+use crate::learner::Learner;
 use crate::vocabulary::{Names, Slot, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
 
@@ -97,12 +97,9 @@ impl Finder {
         for (position, feature) in event.features.iter_mut().enumerate() {
             feature.slot = self.slots.find(&learner.vocabulary, given, position);
         }
-        if learner.config.intercept {
-            let own = |(position, feature): (usize, &Feature)| {
-                feature.slot == learner.intercept_slot && given.name(position) == INTERCEPT
-            };
-            if event.features.iter().enumerate().any(own) {
-                return Err(own_intercept());
+        for (position, feature) in event.features.iter().enumerate() {
+            if learner.added_slots.contains(&feature.slot) {
+                learner.config.added.check(given.name(position))?;
             }
         }
         if record.may_repeat {
