@@ -20,7 +20,6 @@ from reference.sparsify import keep_largest, kept_of, scale_l1
 from reference.spring import (
     OWN,
     Frozen,
-    Name,
     State,
     Track,
     answer,
@@ -34,6 +33,7 @@ from reference.spring import (
     values_of,
 )
 from reference.state import read_file
+from reference.view import Name
 
 RATE = 0.3
 COLOURS = ("red", "green", "blue")
