@@ -79,12 +79,11 @@ def _trials(study: Study, cell: Cell, data: Data) -> list[list[Split]]:
         order = np.random.default_rng(repeat).permutation(len(data.labels))
         training = order[: len(order) - held_out(study, len(order))]
         fold = np.arange(len(training)) % FOLDS
-        trials.append(
-            [
-                cut(data, stream, training[fold != left], training[fold == left], repeat)
-                for left in range(FOLDS)
-            ]
-        )
+        folds = []
+        for left in range(FOLDS):  # each in an order of its own: by one alone chance would choose
+            kept = np.random.default_rng([repeat, left]).permutation(training[fold != left])
+            folds.append(cut(data, stream, kept, training[fold == left], repeat))
+        trials.append(folds)
     return trials
 
 
