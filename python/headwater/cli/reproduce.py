@@ -38,4 +38,8 @@ def reproduce(
     if repeats is not None:
         studies = [replace(study, repeats=repeats) for study in studies]
     place = out or Path("reproduction")
-    carry_out_live(studies, data, place, folder, jobs, backend, each_in_its_folder=True)
+    command = f"headwater reproduce {paper}"
+    command += "" if table is None else f" --table {table}"
+    command += "" if data is None else f" --data {data}"
+    command += "" if repeats is None else f" --repeats {repeats}"
+    carry_out_live(studies, data, place, folder, jobs, backend, command)

@@ -54,16 +54,20 @@ def carry_out_live(
     folder: Path | None,
     jobs: int,
     backend: str,
-    each_in_its_folder: bool = False,
+    command: str = "",
 ) -> None:
-    """Run the studies with a bar each, print their tables, write their reports."""
+    """Run the studies with a bar each, print their tables, write their reports.
+
+    With a command, which stands under it, there is one report of them all.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from headwater.cli.printing import drawn
     from headwater.experiments.comparison import compare
     from headwater.experiments.report import reasons, short_table, tables, verdict
-    from headwater.experiments.study import carry_out, summarise, with_data
+    from headwater.experiments.reproduction import summarise
+    from headwater.experiments.study import carry_out, with_data
 
     if data is not None:
         names = [name.strip() for name in data.split(",") if name.strip()]
@@ -93,7 +97,7 @@ def carry_out_live(
             def show(share: float, what: str, task: Any = task) -> None:
                 bars.update(task, completed=share, what=what)
 
-            place = out / study.name if each_in_its_folder else out
+            place = out / study.name if command else out
             store = carry_out(study, place, folder, jobs, backend, show)
             bars.update(task, completed=1.0, what="done")
             done.append((study, store))
@@ -108,6 +112,6 @@ def carry_out_live(
             console.print(reason, soft_wrap=True)
         if said := verdict(study, store):
             console.print(said + "\n")
-    if each_in_its_folder:
-        summarise(done, out)
+    if command:
+        summarise(done, out, command)
     console.print(f"The report with the figures: {out / 'index.html'}", soft_wrap=True)

@@ -1,5 +1,6 @@
 """`headwater study`."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def study(
             f"study: there is no file {file}, and no packaged study of that name; there are"
             f" {', '.join(known)}."
         )
+    sys.path.insert(0, str(path.resolve().parent))  # its own modules lie beside it
     plan = read_study(path)
     if repeats is not None:
         plan = replace(plan, repeats=repeats)

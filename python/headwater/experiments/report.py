@@ -52,7 +52,10 @@ names.</footer>
 """)
 LONG = 200
 """Rows of a table that is folded away at first."""
-TEXT_COLUMNS = {"data set", "algorithm", "setting", "stream", "labels come", "verdict", "reason"}
+TEXT_COLUMNS = {
+    *("data set", "algorithm", "setting", "stream", "labels come", "verdict", "reason"),
+    *("paper", "where", "misprint", "table", "ours, paper's", "algorithm ours, paper's"),
+}
 
 
 class Part(NamedTuple):
@@ -241,7 +244,7 @@ def reach_table(study: Study, store: Store) -> Table:
             shares[name].append(curve / asked)
         texts = (_number(study.score, level.mean), f"{100 * asked:.1f}")
         rows.append((data.name, stream.name, *texts, *row))
-    middle = [f"{100 * _median(shares[name]):.0f} % of them" for name in others]
+    middle = [_share(_median(shares[name])) for name in others]
     found = telling(Table((*head, *(f"{name}, %" for name in others)), tuple(rows)))
     gap = ("",) * (len(found.head) - 1 - len(others))
     return Table(found.head, (*found.rows, ("median", *gap, *middle)))
@@ -288,6 +291,10 @@ def crossing(points: list[tuple[float, float]], level: float) -> float:
             before, below = points[place - 1]
             return before + (x - before) * (level - below) / (y - below)
     return math.nan
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.0f} % of them" if math.isfinite(share) else "not reached"
 
 
 def _median(shares: list[float]) -> float:

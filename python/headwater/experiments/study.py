@@ -12,7 +12,6 @@ import platform
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from html import escape
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,21 +20,12 @@ from typing import Any
 from headwater import datasets
 from headwater._core import __version__
 from headwater.errors import ParameterError
-from headwater.experiments.comparison import compare, count, our_cell
+from headwater.experiments.comparison import our_cell
 from headwater.experiments.papers import read_table
 from headwater.experiments.plan import Study, read_study
-from headwater.experiments.report import (
-    as_csv,
-    as_html,
-    as_markdown,
-    markdown,
-    page,
-    section,
-    tables,
-)
+from headwater.experiments.report import as_csv, markdown, page, section, tables
 from headwater.experiments.results import Store
 from headwater.experiments.runner import Progress, available, execute
-from headwater.experiments.tables import Table
 
 LIBRARIES = ("numpy", "scipy", "joblib", "matplotlib")
 
@@ -166,35 +156,3 @@ def write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ParameterError(f"{path}: cannot be written: {error.strerror}.") from error
-
-
-def summarise(done: list[tuple[Study, Store]], out: Path) -> None:
-    """One report of several studies: what agrees and what does not, then each in turn."""
-    compared = [one for study, store in done for one in compare(study, store)]
-    head = (
-        "paper",
-        "table",
-        "agrees",
-        "differs, reason known",
-        "differs, reason unknown",
-        "no data",
-    )
-    rows = []
-    for paper, table in dict.fromkeys((one.printed.paper, one.printed.table) for one in compared):
-        cells = [
-            one for one in compared if (one.printed.paper, one.printed.table) == (paper, table)
-        ]
-        rows.append((paper, str(table), *map(str, count(cells).values())))
-    rows.append(("all", "", *map(str, count(compared).values())))
-    overview = Table(head, tuple(rows))
-    body = [as_html(overview)]
-    text = ["# Reproduction", as_markdown(overview)]
-    for study, store in done:
-        body += [f"<h2>{escape(study.title)}</h2>", section_here(study, store)]
-        text.append(f"## {study.title}\n\n{markdown(study, store)}")
-    write(out / "summary.csv", as_csv(overview))
-    write(
-        out / "index.html",
-        page("The papers' tables, run again", "\n".join(body), "headwater reproduce"),
-    )
-    write(out / "report.md", "\n\n".join(text))
