@@ -33,10 +33,10 @@ bench-scale: build $(VENV)/peers ## a million events while the features grow to 
 	$(BIN)/python benches/fesl_scale.py
 
 study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA names the folder of data sets
-	$(BIN)/python studies/paper_numbers.py
-	$(BIN)/python studies/second_order.py
+	$(BIN)/headwater reproduce all
+	$(BIN)/headwater study recommended
+	$(BIN)/headwater study delays
 	$(BIN)/python studies/olvf.py
-	$(BIN)/python studies/fesl.py
 	$(BIN)/python studies/normalize.py
 	$(BIN)/python studies/honest_quality.py
 	$(BIN)/python studies/calibration.py

@@ -6,6 +6,7 @@ are the same: every run depends on its cell and seed alone.
 """
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -185,7 +186,13 @@ def in_parallel(tasks: Iterable[Task], jobs: int, backend: str) -> Iterator[tupl
         yield from ((task, task()) for task in order)
         return
     joblib = _needed("joblib", "several jobs need joblib: pip install headwater[experiments].")
-    with _cluster(backend, jobs), joblib.parallel_config(backend=backend, n_jobs=jobs):
+    with (
+        warnings.catch_warnings(),
+        _cluster(backend, jobs),
+        joblib.parallel_config(backend=backend, n_jobs=jobs),
+    ):
+        # Workers that have grown are replaced, which loses nothing and needs no warning.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
         work = joblib.Parallel(return_as="generator_unordered", pre_dispatch="3*n_jobs")
         yield from work(joblib.delayed(_done)(task) for task in order)
 
