@@ -21,7 +21,7 @@ from headwater.experiments.learners import algorithm
 from headwater.experiments.plan import Cell, DataPlan, Study
 from headwater.experiments.protocol import load, split
 from headwater.experiments.results import Choices, Runs, Store
-from headwater.experiments.runs import Chosen, Outcome, choose, run
+from headwater.experiments.runs import FOLDS, Chosen, Outcome, choose, run
 
 SECONDS_A_VALUE = 30e-9
 """A rough price of a value that a learner meets, to plan tasks with."""
@@ -162,11 +162,12 @@ def run_cost(study: Study, cell: Cell) -> float:
 
 def choice_cost(study: Study, cell: Cell) -> float:
     """About how many seconds the choice of a cell's parameters takes."""
-    runs = run_cost(study, cell) * study.choice_repeats
+    searches = SEARCH if asks_by_width(study, cell) else 1
+    once = run_cost(study, cell) / (searches if not study.one_width else 1)
     points = len(study.learner_plan(cell.learner).choices())
-    widths = SEARCH * study.one_width * runs / study.choice_repeats
-    folds = 5 / SEARCH + 1 if study.choose == "folds" else 1
-    return runs * points * folds * (points > 1) + widths
+    folds = FOLDS if study.choose == "folds" else 1
+    trials = points * (study.choice_repeats * folds + searches) if points > 1 else 0
+    return once * (trials + searches * study.one_width)
 
 
 def is_known(study: Study, cell: Cell) -> bool:

@@ -90,10 +90,10 @@ def _trials(study: Study, cell: Cell, data: Data) -> list[list[Split]]:
 def _mean_score(
     study: Study, cell: Cell, trials: list[list[Split]], point: dict[str, Any]
 ) -> float:
-    """The mean score of a point of the grid; a seed's first stream gives the width for all."""
+    """The mean score of a point of the grid; the first stream gives the query width for all."""
     scores = []
+    width = None
     for seed, folds in enumerate(trials):
-        width = None
         for fold in folds:
             outcome, width = _follow(study, cell, fold, point, seed, width)
             scores.append(outcome.scores[study.score])
