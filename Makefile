@@ -11,7 +11,7 @@ RUST   := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.to
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: build ## set up, then watch four learners on a sensor network that grows and ages
+demo: build ## set up, then watch five learners on a sensor network that grows and ages
 	@$(BIN)/headwater demo
 
 test: build $(VENV)/tools ## set up, then run every test: Rust, Python, doctests, documentation

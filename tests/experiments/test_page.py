@@ -27,7 +27,7 @@ def made_up_demo() -> Demo:
             weights=12,
             features=24,
         )
-        for name, share in zip(NAMES, (1.0, 0.1, 0.1, 0.1), strict=True)
+        for name, share in zip(NAMES, (1.0, 0.1, 0.1, 0.02, 0.1), strict=True)
     )
     first = TopSensor(Sensor("ozone-01", "ozone", 0, None), 0.5, 90)
     later = TopSensor(Sensor("<dust>", "dust", 440, None), -0.25, 40)
@@ -130,9 +130,10 @@ def test_the_sensor_table_says_when_a_sensor_came() -> None:
     )
 
 
-def test_the_verdict_states_three_error_counts() -> None:
+def test_the_verdict_states_three_error_counts_and_what_few_labels_brought() -> None:
     demo = made_up_demo()
-    every, chance, _, ours = demo.outcomes
+    every, chance, _, few, ours = demo.outcomes
     assert f"Linear made {ours.errors:,} errors" in verdict(demo)
     assert f"by chance it made {chance.errors:,}," in verdict(demo)
     assert f"told every label {every.errors:,}." in verdict(demo)
+    assert f"{few.labels:,} labels" in verdict(demo)

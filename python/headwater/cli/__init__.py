@@ -12,7 +12,7 @@ from headwater.cli.mistakes import Mistake
 from headwater.errors import HeadwaterError
 
 COMMANDS = {
-    "demo": "Watch four learners on a sensor network that is built while it runs.",
+    "demo": "Watch five learners on a sensor network that is built while it runs.",
     "datasets": "List the data sets of the papers, and fetch those that are public as they are.",
     "reproduce": "Run a paper's experiments again: our tables and figures beside the printed ones.",
     "study": "Run a study of your own: data sets, streams, learners, label rates in a TOML file.",

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     help="Where the page with the plots is written.",
 )
 def demo(seed: int, events: int, out: Path) -> None:
-    """Watch four learners on a sensor network that is built while it runs.
+    """Watch five learners on a sensor network that is built while it runs.
 
-    One is told every label, one a random tenth of them, and two choose which tenth to ask for.
+    One is told every label, one a random tenth of them, two choose which tenth to ask for, and one
+    makes do with one label in fifty.
     Prints what each of them cost and achieved, and writes a page with plots.
     """
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""Four learners on one sensor network: what a label in ten is worth, if it is well chosen."""
+"""Five learners on one sensor network: what a label in ten is worth, if it is well chosen."""
 
 import time
 from collections.abc import Callable
@@ -13,10 +13,12 @@ from headwater.learners.base import Learner
 from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
 from headwater.learners.query import All, Budget, Random
+from headwater.learners.spring import Spring
 from headwater.streams.network import Sensor, SensorNetwork
 from headwater.types import Name, Rows
 
 LABEL_RATE = 0.1  # what a learner may ask for, unless it is given every label
+FEW_LABELS = 0.02  # what Spring may
 PILOT_EVENTS = 50_000  # the most that is spent on tuning FLLS-I's width
 HELD_OUT_EVENTS = 10_000
 TOP = 10  # sensors listed
@@ -24,6 +26,7 @@ NAMES = (
     "every label, Linear",
     "random 10 %, Linear",
     "chosen 10 %, FLLS-I",
+    "chosen 2 %, Spring",
     "chosen 10 %, Linear",
 )
 
@@ -86,7 +89,7 @@ Report = Callable[[str, int, int, int], None]
 
 
 def run(events: int = 50_000, seed: int = 0, report: Report | None = None) -> Demo:
-    """Stream a network once, slice by slice, through four learners side by side.
+    """Stream a network once, slice by slice, through five learners side by side.
 
     Parameters
     ----------
@@ -105,6 +108,7 @@ def run(events: int = 50_000, seed: int = 0, report: Report | None = None) -> De
     every label, Linear
     random 10 %, Linear
     chosen 10 %, FLLS-I
+    chosen 2 %, Spring
     chosen 10 %, Linear
     """
     network = SensorNetwork(events, seed=seed)
@@ -132,11 +136,12 @@ def _tuned_width(events: int, seed: int) -> float:
 
 
 def _learners(width: float, seed: int) -> tuple[Learner, ...]:
-    """The four, in the order of `NAMES`."""
+    """The five, in the order of `NAMES`."""
     return (
         Linear(query=All(), seed=seed),
         Linear(query=Random(LABEL_RATE), seed=seed),
         FLLS(query_width=width, seed=seed),
+        Spring(label_rate=FEW_LABELS, seed=seed),
         Linear(query=Budget(LABEL_RATE), seed=seed),
     )
 

@@ -57,10 +57,11 @@ def sensor_table(demo: Demo) -> Table:
 
 def verdict(demo: Demo) -> str:
     """What choosing the labels was worth to the recommended learner, in a sentence."""
-    every, chance, _, ours = demo.outcomes
+    every, chance, _, few, ours = demo.outcomes
     share = 100 * ours.labels / demo.events
     return (
         f"Choosing {share:.0f} % of the labels, Linear made {ours.errors:,} errors on the way;"
         f" given as many by chance it made {chance.errors:,}, and told every label"
-        f" {every.errors:,}."
+        f" {every.errors:,}. With {few.labels:,} labels in all Spring's balanced accuracy was"
+        f" {few.balanced_accuracy:.3f}, Linear's with {ours.labels:,} {ours.balanced_accuracy:.3f}."
     )
