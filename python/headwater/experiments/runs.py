@@ -6,6 +6,7 @@ of the final model on the held-out rows with every column.
 """
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -57,9 +58,7 @@ def choose(study: Study, cell: Cell, folder: Path | None) -> Chosen:
     best = points[0]
     if len(points) > 1:
         sign = -1.0 if study.score == "errors" else 1.0
-        trials = _trials(study, cell, data)
-        means = [sign * _mean_score(study, cell, trials, point) for point in points]
-        best = points[int(np.argmax(means))]
+        best = points[int(np.argmax(sign * _mean_scores(study, cell, data, points)))]
     if not study.one_width or cell.rate is None:
         return Chosen(best, None)
     stream = study.stream_plan(cell.stream)
@@ -68,36 +67,32 @@ def choose(study: Study, cell: Cell, folder: Path | None) -> Chosen:
     return Chosen(best, build(plan, data_plan, splits, cell.rate, best, seed=0).width)
 
 
-def _trials(study: Study, cell: Cell, data: Data) -> list[list[Split]]:
-    """Streams to choose by, none of which shows what a repeat is scored on; those of a seed."""
+def _mean_scores(
+    study: Study, cell: Cell, data: Data, points: list[dict[str, Any]]
+) -> NDArray[np.float64]:
+    """The mean score of each point of the grid; its first stream gives its query width."""
+    scores: list[list[float]] = [[] for _ in points]
+    widths: list[float | None] = [None for _ in points]
+    for seed in range(study.choice_repeats):
+        for one in _trials(study, cell, data, seed):
+            for place, point in enumerate(points):
+                outcome, widths[place] = _follow(study, cell, one, point, seed, widths[place])
+                scores[place].append(outcome.scores[study.score])
+    return np.mean(scores, axis=1)
+
+
+def _trials(study: Study, cell: Cell, data: Data, seed: int) -> Iterator[Split]:
+    """Streams to choose by, none of which shows what a repeat is scored on."""
     stream = study.stream_plan(cell.stream)
-    trials = []
-    for repeat in range(study.choice_repeats):
-        if study.choose == "orders":
-            trials.append([split(study, data, stream, CHOICE_SEEDS + repeat)])
-            continue
-        order = np.random.default_rng(repeat).permutation(len(data.labels))
-        training = order[: len(order) - held_out(study, len(order))]
-        fold = np.arange(len(training)) % FOLDS
-        folds = []
-        for left in range(FOLDS):  # each in an order of its own: by one alone chance would choose
-            kept = np.random.default_rng([repeat, left]).permutation(training[fold != left])
-            folds.append(cut(data, stream, kept, training[fold == left], repeat))
-        trials.append(folds)
-    return trials
-
-
-def _mean_score(
-    study: Study, cell: Cell, trials: list[list[Split]], point: dict[str, Any]
-) -> float:
-    """The mean score of a point of the grid; the first stream gives the query width for all."""
-    scores = []
-    width = None
-    for seed, folds in enumerate(trials):
-        for fold in folds:
-            outcome, width = _follow(study, cell, fold, point, seed, width)
-            scores.append(outcome.scores[study.score])
-    return float(np.mean(scores))
+    if study.choose == "orders":
+        yield split(study, data, stream, CHOICE_SEEDS + seed)
+        return
+    order = np.random.default_rng(seed).permutation(len(data.labels))
+    training = order[: len(order) - held_out(study, len(order))]
+    fold = np.arange(len(training)) % FOLDS
+    for left in range(FOLDS):  # each in an order of its own: by one alone chance would choose
+        kept = np.random.default_rng([seed, left]).permutation(training[fold != left])
+        yield cut(data, stream, kept, training[fold == left], seed)
 
 
 def run(study: Study, cell: Cell, chosen: Chosen, one: Split, seed: int) -> Outcome:
