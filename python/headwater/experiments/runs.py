@@ -78,7 +78,7 @@ def _mean_scores(
             for place, point in enumerate(points):
                 outcome, widths[place] = _follow(study, cell, one, point, seed, widths[place])
                 scores[place].append(outcome.scores[study.score])
-    return np.mean(scores, axis=1)
+    return np.asarray(np.mean(scores, axis=1), dtype=np.float64)
 
 
 def _trials(study: Study, cell: Cell, data: Data, seed: int) -> Iterator[Split]:
