@@ -12,6 +12,10 @@ from headwater.cli.mistakes import Mistake
 from headwater.errors import HeadwaterError
 
 COMMANDS = {
+    "run": "Run a learner over a file of events: predict each, ask for few labels, learn those.",
+    "predict": "Predict the events of a file with a saved model, which stays as it is.",
+    "show": "Show a saved model: what it is, what it has seen, its heaviest weights.",
+    "diff": "Compare two saved models: weights that moved most, features gained and lost.",
     "demo": "Watch five learners on a sensor network that is built while it runs.",
     "datasets": "List the data sets of the papers, and fetch those that are public as they are.",
     "reproduce": "Run a paper's experiments again: our tables and figures beside the printed ones.",

@@ -1,5 +1,8 @@
 """Mistakes of the user: a sentence and exit code 2, no traceback."""
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -11,7 +14,7 @@ class Mistake(click.ClickException):
     exit_code = 2
 
 
-def check_writable(out: Path) -> None:
+def check_writable(out: Path, option: str = "--out") -> None:
     """Raise unless a file can be written there; before the work, not after it."""
     existed = out.exists()
     try:
@@ -19,4 +22,23 @@ def check_writable(out: Path) -> None:
         if not existed:
             out.unlink()
     except OSError as error:
-        raise Mistake(f"--out: {out} cannot be written: {error.strerror}.") from error
+        raise Mistake(f"{option}: {out} cannot be written: {error.strerror}.") from error
+
+
+def check_apart(option: str, out: Path, *inputs: str | Path) -> None:
+    """Raise if what is to be written is also read: the input would be lost."""
+    for path in map(Path, inputs):
+        if out.exists() and path.exists() and out.samefile(path):
+            raise Mistake(f"{option}: {out} is also read here; write to another file.")
+
+
+@contextmanager
+def disk(path: str | Path) -> Iterator[None]:
+    """What the disk says no to is a sentence that names the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # whoever read our output has had enough
+            raise
+        what = error.strerror or str(error)
+        raise Mistake(f"{error.filename or path}: {what}.") from error

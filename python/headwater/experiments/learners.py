@@ -44,6 +44,17 @@ def algorithm(name: str) -> Algorithm:
     return Algorithm(found, frozenset(inspect.signature(found).parameters))
 
 
+def known() -> tuple[str, ...]:
+    """The names of all algorithms of the package: its learners', then the papers'.
+
+    Examples
+    --------
+    >>> {"Spring", "FLLS-II"} <= set(known())
+    True
+    """
+    return tuple(dict.fromkeys([*sorted(_classes(Learner)), *names()]))
+
+
 def _classes(base: type[Learner]) -> dict[str, type[Learner]]:
     """Every learner of the package by the name of its class."""
     found = {one.__name__: one for one in base.__subclasses__()}
@@ -80,14 +91,9 @@ def build(
         given["seed"] = seed
     if rate is None:
         return Built(make(**given), None)
-    if "label_rate" in takes:
-        return Built(make(**{**given, "label_rate": rate}), None)
-    if "rate" in takes:
-        exact = {"total": len(splits[0].y)} if "total" in takes else {}
-        return Built(make(**{**given, "rate": rate, **exact}), None)
-    if "query" in takes:
-        rule = query_rule(given.pop("query", "budget"), rate)
-        return Built(make(**{**given, "query": rule}), None)
+    rated = with_rate(takes, given, rate, len(splits[0].y))
+    if rated is not None:
+        return Built(make(**rated), None)
     if "query_width" not in takes:
         raise ParameterError(f"learners.{plan.name}: {plan.algorithm} keeps to no label rate.")
 
@@ -112,6 +118,31 @@ class _Everywhere:
         traces = [self.at(self.width).simulate(split.X, split.y) for split in X]
         kinds = ("prediction", "margin", "query_probability", "asked")
         return Trace(*(np.concatenate([getattr(one, kind) for one in traces]) for kind in kinds))
+
+
+def with_rate(
+    takes: frozenset[str], given: dict[str, Any], rate: float, total: int | None = None
+) -> dict[str, Any] | None:
+    """The parameters with a label rate among them, as the algorithm takes one; None: it takes none.
+
+    `total` is the length of the stream, for those that can keep to the rate exactly.
+
+    Examples
+    --------
+    >>> with_rate(algorithm("Spring").parameters, {"C": 0.5}, 0.1)
+    {'C': 0.5, 'label_rate': 0.1}
+    >>> with_rate(algorithm("Linear").parameters, {}, 0.1)
+    {'query': query.Budget(rate=0.1)}
+    >>> with_rate(algorithm("FLLS").parameters, {}, 0.1)
+    """
+    if "label_rate" in takes:
+        return {**given, "label_rate": rate}
+    if "rate" in takes:
+        exact = {"total": total} if total is not None and "total" in takes else {}
+        return {**given, "rate": rate, **exact}
+    if "query" in takes:
+        return {**given, "query": query_rule(given.get("query", "budget"), rate)}
+    return None
 
 
 def query_rule(word: str, rate: float) -> Any:

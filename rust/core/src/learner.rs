@@ -199,6 +199,11 @@ impl Learner {
         self.learned
     }
 
+    /// Labels learned that were (negative, positive); with several classes and in regression none.
+    pub fn learned_of_each(&self) -> (u64, u64) {
+        (self.negatives, self.positives)
+    }
+
     pub fn labels(&self) -> &Labels {
         &self.labels
     }

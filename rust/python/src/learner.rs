@@ -422,6 +422,11 @@ impl Learner {
         self.with(py, |inner| Ok(inner.core.learned()))
     }
 
+    /// Labels learned that were (negative, positive); with several classes and in regression none.
+    fn _learned_of_each(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        self.with(py, |inner| Ok(inner.core.learned_of_each()))
+    }
+
     /// The known labels in order: (negative, positive), or the classes as they were met.
     #[getter]
     fn labels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

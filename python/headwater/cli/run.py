@@ -1,0 +1,277 @@
+"""`headwater run`."""
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from headwater.cli.knowledge import knowledge, number, print_knowledge, print_line, print_pairs
+from headwater.cli.mistakes import Mistake, check_apart, check_writable, disk
+from headwater.cli.settings import build
+from headwater.cli.sources import event_options, open_events, read_model, reading, top_option
+from headwater.errors import EventFileError, LabelError
+from headwater.files.events import EventFile
+from headwater.learners.base import Learner
+from headwater.types import FileRun
+
+STOPPED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+
+
+class Stopped(Exception):
+    """Ctrl-C, heard between two events."""
+
+
+@click.command()
+@click.argument("file")
+@click.option(
+    "--label", default="y", show_default=True, metavar="NAME", help="The field with the label."
+)
+@event_options
+@click.option("--learner", metavar="NAME", help="Any learner or paper's name.  [default: Linear]")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the learner, or of a slot: C=0.5, update=pa1, update.C=0.5. Repeatable.",
+)
+@click.option("--budget", type=float, metavar="SHARE", help="Share of the labels to ask for.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    metavar="INTEGER",
+    help="Same seed, same questions, same weights.  [default: 0]",
+)
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path),
+    metavar="MODEL",
+    help="Go on with a saved model, with all that it has.",
+)
+@click.option("--save", type=click.Path(path_type=Path), help="Where the model is saved.")
+@click.option(
+    "--decisions",
+    type=click.Path(path_type=Path),
+    help="Where each decision is written: CSV if the name ends in .csv, else JSON lines.",
+)
+@top_option
+@click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
+def run(
+    file: str,
+    label: str,
+    form: str | None,
+    id: str | None,
+    on_error: str,
+    learner: str | None,
+    settings: tuple[str, ...],
+    budget: float | None,
+    seed: int | None,
+    resume: Path | None,
+    save: Path | None,
+    decisions: Path | None,
+    top: int,
+    as_json: bool,
+) -> None:
+    """Run a learner over a file of events: predict each, ask for few labels, learn those.
+
+    FILE is svmlight, VW text, JSON lines, CSV, TSV, Parquet or Arrow, packed or not; - is standard
+    input. A label is learned only if the learner asks for it; the others only count its errors.
+    Ctrl-C ends the run early: what was learned is summed up and saved.
+    """
+    events = open_events(file, form, label, id, on_error)
+    if resume is None:
+        model = build(learner or "Linear", settings, budget, seed or 0)
+    elif learner or settings or budget is not None or seed is not None:
+        raise Mistake("--resume brings the learner; leave out --learner, --set, --budget, --seed.")
+    else:
+        model = read_model(resume)
+    inputs = [Path(file)] if file != "-" else []
+    if save is not None:
+        check_apart("--save", save, *inputs)
+        check_writable(save, "--save")
+    if decisions is not None:
+        check_apart("--decisions", decisions, *inputs, *filter(None, [save, resume]))
+        check_writable(decisions, "--decisions")
+
+    learned_before = model.learned
+    finished, stopped = _carry_out(model, events, decisions, save)
+    _check(finished, events)
+    if save is not None:
+        with disk(save):
+            model.save(save)
+    number_wanted = model._parts().labels == "number"
+    summary = {
+        "learner": repr(model),
+        **_counts(finished, number_wanted),
+        "stopped": stopped,
+        **knowledge(model, top, learned_before),
+        "saved": None if save is None else str(save),
+        "decisions": None if decisions is None else str(decisions),
+    }
+    if as_json:
+        click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
+    else:
+        _print(summary, number_wanted)
+    for note in _notes(model, finished):
+        click.echo(note, err=True)
+    if stopped:
+        raise SystemExit(STOPPED)
+
+
+def _carry_out(
+    model: Learner, events: EventFile, decisions: Path | None, save: Path | None
+) -> tuple[FileRun, bool]:
+    """The run, and whether Ctrl-C ended it."""
+    latest: list[FileRun] = []
+    with reading(events), _bar(events) as show, _heard_between_events(latest) as check:
+
+        def progress(so_far: FileRun) -> None:
+            latest[:] = [so_far]
+            show(so_far)
+            check()
+
+        try:
+            return model.simulate_file(events, decisions=decisions, progress=progress), False
+        except Stopped:
+            return latest[0], True
+        except (EventFileError, LabelError) as error:
+            cure = " Nothing was saved." if save is not None else ""
+            if events.on_error == "raise" and (", line " in str(error) or ", row " in str(error)):
+                cure += " --on-error skip passes over such lines and counts them."
+            raise type(error)(f"{error}{cure}") from error
+
+
+@contextmanager
+def _heard_between_events(latest: list[FileRun]) -> Iterator[Callable[[], None]]:
+    """From the first report on Ctrl-C waits for the next one, so that the counts are right."""
+    pressed = False
+
+    def hear(*_: Any) -> None:
+        nonlocal pressed
+        if pressed or not latest:
+            raise KeyboardInterrupt
+        pressed = True
+
+    def check() -> None:
+        if pressed:
+            raise Stopped
+
+    before = signal.signal(signal.SIGINT, hear)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _bar(events: EventFile) -> Iterator[Callable[[FileRun], None]]:
+    """A bar on standard error, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+    path = Path(events.path)
+    size = path.stat().st_size if events.path != "-" and not events.is_columnar else None
+    console = Console(stderr=True)
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(
+        *columns, console=console, disable=not console.is_terminal, transient=True
+    ) as bars:
+        task = bars.add_task("", total=size or None)
+
+        def show(now: FileRun) -> None:
+            error = f"{now.error_rate:.1%} wrong" if now.labelled else "no label yet"
+            if now.absolute_error:
+                error = f"{now.mean_absolute_error:.4g} off on average"
+            said = f"{now.events:,} events, {error}, {now.asked:,} labels asked for"
+            bars.update(task, completed=now.bytes, description=said)
+
+        yield show
+
+
+def _check(finished: FileRun, events: EventFile) -> None:
+    """Raise if there was nothing to learn from: surely not what was meant."""
+    name = "standard input" if events.path == "-" else events.path
+    if not finished.events:
+        if finished.skipped:
+            why = finished.problems[0]
+            raise Mistake(f"{name}: none of its {finished.skipped:,} lines can be used; {why}")
+        raise Mistake(f"{name}: it is empty; there are no events.")
+    if not finished.labelled:
+        count = f"none of its {finished.events:,} events" if finished.events > 1 else "its event"
+        verb = "has" if finished.events > 1 else "does not have"
+        if events.format in ("svmlight", "vw"):
+            raise Mistake(f"{name}: {count} {verb} a label.")
+        raise Mistake(
+            f"{name}: {count} {verb} a label in {events.label!r}; --label says which field it is."
+        )
+
+
+def _counts(finished: FileRun, number_wanted: bool) -> dict[str, Any]:
+    if number_wanted:
+        quality = {"mean_absolute_error": number(finished.mean_absolute_error)}
+    else:
+        quality = {"errors": finished.mistakes, "error_rate": number(finished.error_rate)}
+    return {
+        "events": finished.events,
+        "labelled": finished.labelled,
+        **quality,
+        "asked": finished.asked,
+        "asked_share": number(finished.asked_share),
+        "learned": finished.learned,
+        "skipped": finished.skipped,
+        "problems": list(finished.problems),
+    }
+
+
+def _print(summary: dict[str, Any], number_wanted: bool) -> None:
+    from rich.console import Console
+
+    console = Console()
+    if number_wanted:
+        quality = [("error, on average", f"{summary['mean_absolute_error']:.4g}")]
+    else:
+        quality = [("errors", f"{summary['errors']:,} ({summary['error_rate']:.2%})")]
+    pairs = [
+        ("events", summary["events"]),
+        ("with a label in the file", summary["labelled"]),
+        *quality,
+        ("labels asked for", f"{summary['asked']:,} ({summary['asked_share']:.2%})"),
+        ("labels learned", summary["learned"]),
+        ("lines skipped", summary["skipped"]),
+        ("features learned from", summary["features"]),
+        ("weights that are not 0", summary["weights"]),
+    ]
+    print_pairs(console, summary["learner"], pairs)
+    print_knowledge(console, summary)
+    for what in ("saved", "decisions"):
+        if summary[what]:
+            said = "The model" if what == "saved" else "The decisions"
+            print_line(console, f"{said}: {summary[what]}")
+
+
+def _notes(model: Learner, finished: FileRun) -> Iterator[str]:
+    """What the user should know before trusting the model."""
+    if finished.skipped:
+        yield f"{finished.skipped:,} lines were skipped:"
+        yield from (f"  {problem}" for problem in finished.problems)
+        if finished.skipped > len(finished.problems):
+            yield "  ..."
+    if not model.learned:
+        yield "No label was learned: it asked for none of those that are there."
+    elif (only := _only_label(model)) is not None:
+        yield f"Every label learned was {only!r}: it has not seen what it should tell apart."
+
+
+def _only_label(model: Learner) -> Any:
+    """The one label that the model has ever learned; None if there were several."""
+    if model._parts().labels == "multiclass":
+        return model.labels[0] if len(model.labels) == 1 else None
+    negatives, positives = model._learned_of_each()
+    if (negatives == 0) == (positives == 0):
+        return None
+    return model.labels[int(positives > 0)]

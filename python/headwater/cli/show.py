@@ -1,0 +1,49 @@
+"""`headwater show`."""
+
+import json
+from pathlib import Path
+
+import click
+
+from headwater.cli.knowledge import knowledge, print_knowledge, print_pairs, spelled
+from headwater.cli.sources import read_model, top_option
+from headwater.learners.saving import write_header
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@top_option
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+def show(model: Path, top: int, as_json: bool) -> None:
+    """Show a saved model: what it is, what it has seen, its heaviest weights."""
+    learner = read_model(model)
+    header = json.loads(write_header(type(learner).__name__, learner.parameters()))
+    told = {
+        "learner": header["class"],
+        "parameters": header["parameters"],
+        "labels": list(learner.labels),
+        "seen": learner.seen,
+        "asked": learner.asked,
+        "learned": learner.learned,
+        "bytes": model.stat().st_size,
+        **knowledge(learner, top),
+    }
+    if as_json:
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    console = Console()
+    parameters = ((name, repr(value)) for name, value in learner.parameters().items())
+    print_pairs(console, f"{model}: {header['class']}", parameters)
+    pairs = [
+        ("labels", ", ".join(map(spelled, learner.labels)) or "none"),
+        ("events decided on", learner.seen),
+        ("labels asked for", learner.asked),
+        ("events learned", learner.learned),
+        ("features learned from", told["features"]),
+        ("weights that are not 0", told["weights"]),
+        ("bytes", told["bytes"]),
+    ]
+    print_pairs(console, "What it has seen", pairs)
+    print_knowledge(console, told)

@@ -1,0 +1,95 @@
+"""What `run`, `predict`, `show` and `diff` read: files of events and models."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from headwater.cli.mistakes import Mistake, disk
+from headwater.errors import LabelError, ParameterError
+from headwater.files.events import SUFFIXES, EventFile
+from headwater.files.events import open as open_file
+from headwater.learners.base import Learner, load
+
+FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+
+OPTIONS = (
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        help="The format of FILE; by default what its name ends with says.",
+    ),
+    click.option("--id", "id", metavar="NAME", help="The field or column with the event's id."),
+    click.option(
+        "--on-error",
+        type=click.Choice(["raise", "skip"]),
+        default="raise",
+        show_default=True,
+        help="What a line that cannot be used does: stop everything, or be counted.",
+    ),
+)
+
+top_option = click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="How many weights and names a list shows.",
+)
+
+
+def event_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of a file of events."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def open_events(
+    file: str, form: Any, label: str | None, id: str | None, on_error: Any
+) -> EventFile:
+    """The file, if it is there and its format is known."""
+    if label is not None and label == id:
+        raise Mistake(f"--label and --id must differ, got {label!r} for both.")
+    try:
+        events = open_file(file, format=form, label=label, id=id, on_error=on_error)
+    except ParameterError:
+        name = "standard input" if file == "-" else file
+        raise Mistake(
+            f"{name}: its name does not say its format; say it with --format"
+            f" ({', '.join(FORMATS)})."
+        ) from None
+    if file != "-":
+        with disk(file):
+            events.source()
+    elif events.is_columnar:
+        raise Mistake(f"standard input: {events.format} is read from a file only.")
+    return events
+
+
+@contextmanager
+def reading(file: EventFile) -> Iterator[None]:
+    """What goes wrong on the way through a file, said for the command line."""
+    try:
+        with disk(file.path):
+            yield
+    except LabelError as error:
+        if "classes=" not in str(error):
+            raise
+        cure = "--set classes=NEGATIVE,POSITIVE, or --set multiclass=true for several"
+        raise Mistake(f"{error} On the command line: {cure}.") from error
+    except ModuleNotFoundError as error:
+        if error.name != "pyarrow":
+            raise
+        raise Mistake(
+            f'{file.path}: reading {file.format} needs pyarrow: pip install "headwater[arrow]".'
+        ) from error
+
+
+def read_model(path: Path) -> Learner:
+    """The saved model."""
+    with disk(path):
+        return load(path)
