@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from headwater.cli.mistakes import Mistake
+from headwater.cli.mistakes import STOPPED, Mistake
 from headwater.errors import HeadwaterError
 
 COMMANDS = {
@@ -45,6 +45,9 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except HeadwaterError as error:
             raise Mistake(str(error)) from error
+        except KeyboardInterrupt:
+            click.echo("Stopped.", err=True)
+            raise SystemExit(STOPPED) from None
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -93,7 +93,9 @@ def _print(console: "Console", before: str, after: str, told: dict[str, Any]) ->
     )
     if moved:
         head = ("feature", *(["label"] if several else []), "before", "after", "change")
-        print_line(console, f"The weights that moved most, of {told['moved']['count']:,} that moved")
+        print_line(
+            console, f"The weights that moved most, of {told['moved']['count']:,} that moved"
+        )
         console.print(drawn(Table(head, moved)))
     print_names(console, "Gained, with a weight in the second only", told["gained"])
     print_names(console, "Lost, with a weight in the first only", told["lost"])

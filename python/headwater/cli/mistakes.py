@@ -7,6 +7,9 @@ from pathlib import Path
 
 import click
 
+STOPPED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+
 
 class Mistake(click.ClickException):
     """What the user can mend: the sentence is printed, no traceback."""

@@ -80,7 +80,8 @@ def _write(
     """A line an event; how many there were, and why some could not be predicted."""
     labels = learner.labels
     write = _json_writer(stream, labels) if as_json else _csv_writer(stream, labels)
-    count, refused = 0, list[str]()
+    count = 0
+    refused: list[str] = []
     for number, (id, x, _) in enumerate(events.records()):
         try:
             prediction, margin, _, probability, _ = learner._explain(x)

@@ -10,19 +10,16 @@ from typing import Any
 import click
 
 from headwater.cli.knowledge import knowledge, number, print_knowledge, print_line, print_pairs
-from headwater.cli.mistakes import Mistake, check_apart, check_writable, disk
+from headwater.cli.mistakes import STOPPED, Mistake, check_apart, check_writable, disk
 from headwater.cli.settings import build
 from headwater.cli.sources import event_options, open_events, read_model, reading, top_option
-from headwater.errors import EventFileError, LabelError
+from headwater.errors import EventFileError
 from headwater.files.events import EventFile
 from headwater.learners.base import Learner
 from headwater.types import FileRun
 
-STOPPED = 130
-"""The exit code after Ctrl-C, as shells have it."""
 
-
-class Stopped(Exception):
+class StoppedError(Exception):
     """Ctrl-C, heard between two events."""
 
 
@@ -137,13 +134,13 @@ def _carry_out(
 
         try:
             return model.simulate_file(events, decisions=decisions, progress=progress), False
-        except Stopped:
+        except StoppedError:
             return latest[0], True
-        except (EventFileError, LabelError) as error:
-            cure = " Nothing was saved." if save is not None else ""
+        except EventFileError as error:
+            cure = "" if save is None else " Nothing was saved."
             if events.on_error == "raise" and (", line " in str(error) or ", row " in str(error)):
                 cure += " --on-error skip passes over such lines and counts them."
-            raise type(error)(f"{error}{cure}") from error
+            raise Mistake(f"{error}{cure}") from error
 
 
 @contextmanager
@@ -159,7 +156,7 @@ def _heard_between_events(latest: list[FileRun]) -> Iterator[Callable[[], None]]
 
     def check() -> None:
         if pressed:
-            raise Stopped
+            raise StoppedError
 
     before = signal.signal(signal.SIGINT, hear)
     try:

@@ -89,7 +89,10 @@ def value_of(text: str) -> Any:
     except ValueError:
         if "," in text:
             return tuple(value_of(part.strip()) for part in text.split(","))
-        return text
+        try:
+            return float(text)  # .5 is no number in JSON
+        except ValueError:
+            return text
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -57,10 +57,9 @@ def open_events(
     try:
         events = open_file(file, format=form, label=label, id=id, on_error=on_error)
     except ParameterError:
-        name = "standard input" if file == "-" else file
+        what = "standard input" if file == "-" else f"the name of {file}"
         raise Mistake(
-            f"{name}: its name does not say its format; say it with --format"
-            f" ({', '.join(FORMATS)})."
+            f"{what} does not say its format; say it with --format ({', '.join(FORMATS)})."
         ) from None
     if file != "-":
         with disk(file):

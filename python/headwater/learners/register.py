@@ -63,7 +63,8 @@ def born(features: Iterable[Feature], learned: int, since: int = 0) -> list[Feat
 
     Examples
     --------
-    >>> [f.name for f in born([Feature("rain", 1, 20, 20, 0.5), Feature("wind", 19, 20, 2, 0.1)], 20)]
+    >>> features = [Feature("rain", 1, 20, 20, 0.5), Feature("wind", 19, 20, 2, 0.1)]
+    >>> [feature.name for feature in born(features, learned=20)]
     ['wind']
     """
     tenth = -(-(learned - since) // 10)
@@ -86,11 +87,11 @@ def gone(features: Iterable[Feature], learned: int) -> list[Feature]:
     """
     silent = []
     for feature in features:
-        intervals = feature.times_learned - 1
-        lived = feature.last_learned - feature.first_learned
-        if intervals + 1 >= KNOWN_WELL:
-            if (learned - feature.last_learned) * intervals > SILENCE * lived:
-                silent.append(feature)
+        if feature.times_learned < KNOWN_WELL:
+            continue
+        usual = (feature.last_learned - feature.first_learned) / (feature.times_learned - 1)
+        if learned - feature.last_learned > SILENCE * usual:
+            silent.append(feature)
     return sorted(silent, key=lambda feature: -feature.last_learned)
 
 
