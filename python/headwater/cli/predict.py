@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,7 +69,7 @@ def predict(
 @contextmanager
 def _stream(out: Path | None) -> Iterator[TextIO]:
     if out is None:
-        yield click.get_text_stream("stdout", encoding="utf-8")
+        yield sys.stdout
         return
     with disk(out), out.open("w", newline="", encoding="utf-8") as stream:
         yield stream

@@ -117,6 +117,7 @@ def run(
     for note in _notes(model, finished):
         click.echo(note, err=True)
     if stopped:
+        click.echo("Stopped before the end.", err=True)
         raise SystemExit(STOPPED)
 
 
