@@ -58,7 +58,7 @@ def predict(
     with _stream(out) as stream, reading(events):
         count, refused = _write(learner, events, stream, as_json)
     if skipped := events.skipped + len(refused):
-        click.echo(f"{skipped:,} lines were skipped:", err=True)
+        click.echo(f"Lines skipped: {skipped:,}", err=True)
         for problem in [*events.problems, *refused][:10]:
             click.echo(f"  {problem}", err=True)
     if not count:

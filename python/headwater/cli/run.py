@@ -255,7 +255,7 @@ def _print(summary: dict[str, Any], number_wanted: bool) -> None:
 def _notes(model: Learner, finished: FileRun) -> Iterator[str]:
     """What the user should know before trusting the model."""
     if finished.skipped:
-        yield f"{finished.skipped:,} lines were skipped:"
+        yield f"Lines skipped: {finished.skipped:,}"
         yield from (f"  {problem}" for problem in finished.problems)
         if finished.skipped > len(finished.problems):
             yield "  ..."
