@@ -125,18 +125,19 @@ def _carry_out(
     model: Learner, events: EventFile, decisions: Path | None, save: Path | None
 ) -> tuple[FileRun, bool]:
     """The run, and whether Ctrl-C ended it."""
-    latest: list[FileRun] = []
-    with reading(events), _bar(events) as show, _heard_between_events(latest) as check:
+    latest = FileRun()
+    with reading(events), _bar(events) as show, _heard_between_events(events) as check:
 
         def progress(so_far: FileRun) -> None:
-            latest[:] = [so_far]
+            nonlocal latest
+            latest = so_far
             show(so_far)
             check()
 
         try:
             return model.simulate_file(events, decisions=decisions, progress=progress), False
         except StoppedError:
-            return latest[0], True
+            return latest, True
         except EventFileError as error:
             cure = "" if save is None else " Nothing was saved."
             if events.on_error == "raise" and (", line " in str(error) or ", row " in str(error)):
@@ -145,13 +146,18 @@ def _carry_out(
 
 
 @contextmanager
-def _heard_between_events(latest: list[FileRun]) -> Iterator[Callable[[], None]]:
-    """From the first report on Ctrl-C waits for the next one, so that the counts are right."""
+def _heard_between_events(events: EventFile) -> Iterator[Callable[[], None]]:
+    """Ctrl-C waits for the next report, which it brings about, so that the counts are right.
+
+    A second one does not wait.
+    """
+    if events.path == "-":
+        events.source()  # until there is something to read, nothing would report
     pressed = False
 
     def hear(*_: Any) -> None:
         nonlocal pressed
-        if pressed or not latest:
+        if pressed:
             raise KeyboardInterrupt
         pressed = True
 
