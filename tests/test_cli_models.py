@@ -305,10 +305,12 @@ def test_ctrl_c_saves_what_was_learned_and_says_so_and_a_terminal_shows_a_bar(
     assert b"labels asked for" in seen
     time.sleep(0.5)
     running.send_signal(signal.SIGINT)  # while it waits for more
-    output, _ = running.communicate(timeout=60)
+    assert running.wait(60) == 130
+    assert running.stdout is not None
+    summary = json.loads(running.stdout.read())
+    for stream in (running.stdin, running.stdout):
+        stream.close()
     os.close(terminal)
-    assert running.returncode == 130
-    summary = json.loads(output)
     assert summary["stopped"]
     model = hw.Linear()
     done = tmp_path / "done.jsonl"
