@@ -20,7 +20,7 @@ from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
