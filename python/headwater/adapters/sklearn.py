@@ -108,8 +108,8 @@ class _Estimator(BaseEstimator):
             ensure_all_finite="allow-nan",
             reset=first,
         )
-        met = getattr(self, "feature_names_in_", None)
-        return Rows(rows, None if met is None else met.tolist())
+        fitted = getattr(self, "feature_names_in_", None)
+        return Rows(rows, None if fitted is None else fitted.tolist())
 
     def _forget_names(self) -> None:
         if hasattr(self, "feature_names_in_"):
