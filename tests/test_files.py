@@ -239,8 +239,33 @@ def test_a_bad_row_of_parquet_is_named_and_those_before_it_are_learned(tmp_path:
     with pytest.raises(EventFileError, match="there is no column 'wet'; it has 'a', 'y'"):
         model.simulate_file(path, label="wet")
     pq.write_table(pa.table({"a": [[1.0]], "y": [1]}), path)
-    with pytest.raises(EventFileError, match="column 'a' must hold numbers, bools or text"):
+    with pytest.raises(EventFileError, match="column 'a' must hold numbers, booleans or text"):
         model.simulate_file(path)
+
+
+def test_a_column_may_not_be_named_as_the_indicator_of_another(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "events.parquet"
+    columns = {"a": ["b", "c", "c=d"], "a=b": [1.0, 2.0, None], "a=c": [None, None, "d"]}
+    pq.write_table(pa.table({**columns, "y": [0, 1, 1]}), path)
+    assert list(hw.open(path, on_error="skip")) == [({"a=c": 1.0, "a=b": 2.0}, 1)]
+    file = hw.open(path, on_error="skip")
+    assert len(list(file.batches())) == 1
+    assert [problem.partition(", ")[2] for problem in file.problems] == [
+        "row 1: feature 'a=b' is there twice.",
+        "row 3: feature 'a=c=d' is there twice.",
+    ]
+
+
+def test_rows_without_features_are_events(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "events.parquet"
+    pq.write_table(pa.table({"y": [True, None]}), path)
+    assert list(hw.open(path)) == [({}, True), ({}, None)]
     path.write_bytes(b"junk")
     with pytest.raises(EventFileError, match="cannot be read"):
         list(hw.open(path))
