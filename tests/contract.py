@@ -75,6 +75,17 @@ def small(multiclass: bool, length: int = 70, numbers: bool = False) -> Small:
     return Small(events, (truth[:, 0] > 0).tolist())
 
 
+def plain(x: Event) -> dict[Name, float]:
+    """An event as numbers, in the way that every door takes it."""
+    return {
+        f"{name}={value}" if isinstance(value, str) else name: (
+            1.0 if isinstance(value, str) else float(value)
+        )
+        for name, value in x.items()
+        if value is not None and value == value
+    }
+
+
 def csr(events: Sequence[Event], columns: int) -> Any:
     """The events as SciPy's matrix; what an event does not carry is not stored, zeros are."""
     indptr = np.cumsum([0, *(len(event) for event in events)])

@@ -18,6 +18,7 @@ import pytest
 import scipy.sparse  # type: ignore[import-untyped]
 
 import headwater as hw
+from contract import plain
 
 Event = dict[str, float | bool | str]
 Stream = list[tuple[Event, int | None]]
@@ -53,16 +54,6 @@ def stream() -> Stream:
     return listed
 
 
-def numbers(x: Event) -> dict[str, float]:
-    """An event as numbers: a word is an indicator."""
-    return {
-        f"{name}={value}" if isinstance(value, str) else name: (
-            1.0 if isinstance(value, str) else float(value)
-        )
-        for name, value in x.items()
-    }
-
-
 def columns_of(part: Stream) -> dict[str, list[Any]]:
     """The columns that occur in these events, in the order of their numbers."""
     met = {name for x, _ in part for name in x}
@@ -94,7 +85,7 @@ def by_dicts(model: hw.Learner, folder: Path) -> None:
 
 def by_csr(model: hw.Learner, folder: Path) -> None:
     for part in parts():
-        rows = [numbers(x) for x, _ in part]
+        rows = [plain(x) for x, _ in part]
         places: dict[str, int] = {}
         for row in rows:
             for name in row:
@@ -128,7 +119,7 @@ def by_pyarrow(model: hw.Learner, folder: Path) -> None:
 def by_svmlight(model: hw.Learner, folder: Path) -> None:
     with (folder / "events.svm").open("w") as file:
         for x, y in stream():
-            pairs = [f"{name}:{value!r}" for name, value in numbers(x).items()]
+            pairs = [f"{name}:{value!r}" for name, value in plain(x).items()]
             print("nan" if y is None else y, *pairs, file=file)
     model.simulate_file(folder / "events.svm")
 
@@ -136,7 +127,7 @@ def by_svmlight(model: hw.Learner, folder: Path) -> None:
 def by_vw(model: hw.Learner, folder: Path) -> None:
     with (folder / "events.vw").open("w") as file:
         for x, y in stream():
-            pairs = [f"{name}:{value!r}" for name, value in numbers(x).items()]
+            pairs = [f"{name}:{value!r}" for name, value in plain(x).items()]
             print("" if y is None else y, "|", *pairs, file=file)
     model.simulate_file(folder / "events.vw")
 

@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
+from contract import plain
 from headwater.errors import EventFileError, LabelError, ParameterError, StepError
 from headwater.types import Label
 
@@ -66,17 +67,6 @@ def as_csv(stream: Stream) -> str:
     for x, y in stream:
         writer.writerow({**x, "y": y})
     return text.getvalue()
-
-
-def plain(x: dict[Any, Any]) -> dict[Any, float]:
-    """An event as numbers, in the way that every door takes it."""
-    return {
-        f"{name}={value}" if isinstance(value, str) else name: (
-            1.0 if isinstance(value, str) else float(value)
-        )
-        for name, value in x.items()
-        if value is not None and value == value
-    }
 
 
 def as_svmlight(stream: Stream) -> str:
