@@ -12,7 +12,7 @@ import random
 import struct
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -75,7 +75,7 @@ def small(multiclass: bool, length: int = 70, numbers: bool = False) -> Small:
     return Small(events, (truth[:, 0] > 0).tolist())
 
 
-def plain(x: Event) -> dict[Name, float]:
+def plain(x: Mapping[Any, Any]) -> dict[Any, float]:
     """An event as numbers, in the way that every door takes it."""
     return {
         f"{name}={value}" if isinstance(value, str) else name: (
