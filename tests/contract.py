@@ -12,7 +12,7 @@ import random
 import struct
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
@@ -73,6 +73,17 @@ def small(multiclass: bool, length: int = 70, numbers: bool = False) -> Small:
     if numbers:
         return Small(events, (truth[:, 0] + 2).tolist())
     return Small(events, (truth[:, 0] > 0).tolist())
+
+
+def plain(x: Mapping[Any, Any]) -> dict[Any, float]:
+    """An event as numbers, in the way that every door takes it."""
+    return {
+        f"{name}={value}" if isinstance(value, str) else name: (
+            1.0 if isinstance(value, str) else float(value)
+        )
+        for name, value in x.items()
+        if value is not None and value == value
+    }
 
 
 def csr(events: Sequence[Event], columns: int) -> Any:

@@ -188,6 +188,16 @@ def test_every_error_stands_in_the_tree_of_errors() -> None:
     assert [error.__name__ for error in errors if error.__name__ not in tree] == []
 
 
+def test_every_page_is_linked_from_another() -> None:
+    linked = {
+        (page.parent / target).resolve()
+        for page in PAGES
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
+        if (page.parent / target).resolve() != page
+    }
+    assert [page.name for page in PAGES[1:] if page not in linked] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):

@@ -17,14 +17,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
+from contract import plain
 from headwater.errors import EventFileError, LabelError, ParameterError, StepError
-from headwater.types import Label, Rows
+from headwater.types import Label
 
 Stream = list[tuple[dict[Any, Any], Any]]
 
@@ -51,7 +51,7 @@ def changing(events: int, seed: int = 7, columns: int = 60) -> Stream:
     return stream
 
 
-STREAM = changing(10_000)
+STREAM = changing(3_000)
 COLUMNS = list(dict.fromkeys(f"c{column}" for column in range(60)))
 
 
@@ -69,17 +69,6 @@ def as_csv(stream: Stream) -> str:
     return text.getvalue()
 
 
-def plain(x: dict[Any, Any]) -> dict[Any, float]:
-    """An event as numbers, in the way that every door takes it."""
-    return {
-        f"{name}={value}" if isinstance(value, str) else name: (
-            1.0 if isinstance(value, str) else float(value)
-        )
-        for name, value in x.items()
-        if value is not None and value == value
-    }
-
-
 def as_svmlight(stream: Stream) -> str:
     def line(x: dict[Any, Any], y: Any) -> str:
         head = "nan" if y is None else str(int(y))
@@ -94,18 +83,6 @@ def as_vw(stream: Stream) -> str:
         return " ".join([head, "|", *(f"{name}:{value!r}" for name, value in plain(x).items())])
 
     return "".join(line(x, y) + "\n" for x, y in stream)
-
-
-def as_rows(stream: Stream) -> tuple[Rows, list[Any]]:
-    names: dict[str, int] = {}
-    indptr, indices, data = [0], [], []
-    for x, _ in stream:
-        for name, value in plain(x).items():
-            indices.append(names.setdefault(name, len(names)))
-            data.append(value)
-        indptr.append(len(indices))
-    rows = Rows(np.array(indptr), np.array(indices), np.array(data), list(names))
-    return rows, [y for _, y in stream]
 
 
 def by_events(model: hw.Learner, stream: Any) -> hw.Learner:
@@ -161,28 +138,6 @@ def test_a_file_gives_the_bytes_of_the_event_loop(
         in_batches.simulate(X, y)
     assert in_batches.to_bytes() == expected
     assert by_events(make(), hw.open(path)).to_bytes() == expected
-
-
-def test_every_door_gives_the_same_bytes_for_ten_thousand_events(tmp_path: Path) -> None:
-    stream = without_spaces(STREAM)
-    expected = by_events(hw.Linear(seed=1), stream).to_bytes()
-    by_csr = hw.Linear(seed=1)
-    by_csr.simulate(*as_rows(stream))
-    assert by_csr.to_bytes() == expected
-    for suffix, write in (("jsonl", as_json), ("csv", as_csv)):
-        path = tmp_path / f"events.{suffix}"
-        path.write_text(write(stream))
-        model = hw.Linear(seed=1)
-        model.simulate_file(path)
-        assert model.to_bytes() == expected, suffix
-    numbered = [(x, None if y is None else int(y)) for x, y in stream]
-    expected = by_events(hw.Linear(seed=1), numbered).to_bytes()
-    for suffix, write in (("svm", as_svmlight), ("vw", as_vw)):
-        path = tmp_path / f"events.{suffix}"
-        path.write_text(write(stream))
-        model = hw.Linear(seed=1)
-        model.simulate_file(path)
-        assert model.to_bytes() == expected, suffix
 
 
 # Parquet and Arrow
@@ -274,8 +229,33 @@ def test_a_bad_row_of_parquet_is_named_and_those_before_it_are_learned(tmp_path:
     with pytest.raises(EventFileError, match="there is no column 'wet'; it has 'a', 'y'"):
         model.simulate_file(path, label="wet")
     pq.write_table(pa.table({"a": [[1.0]], "y": [1]}), path)
-    with pytest.raises(EventFileError, match="column 'a' must hold numbers, bools or text"):
+    with pytest.raises(EventFileError, match="column 'a' must hold numbers, booleans or text"):
         model.simulate_file(path)
+
+
+def test_a_column_may_not_be_named_as_the_indicator_of_another(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "events.parquet"
+    columns = {"a": ["b", "c", "c=d"], "a=b": [1.0, 2.0, None], "a=c": [None, None, "d"]}
+    pq.write_table(pa.table({**columns, "y": [0, 1, 1]}), path)
+    assert list(hw.open(path, on_error="skip")) == [({"a=c": 1.0, "a=b": 2.0}, 1)]
+    file = hw.open(path, on_error="skip")
+    assert len(list(file.batches())) == 1
+    assert [problem.partition(", ")[2] for problem in file.problems] == [
+        "row 1: feature 'a=b' is there twice.",
+        "row 3: feature 'a=c=d' is there twice.",
+    ]
+
+
+def test_rows_without_features_are_events(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "events.parquet"
+    pq.write_table(pa.table({"y": [True, None]}), path)
+    assert list(hw.open(path)) == [({}, True), ({}, None)]
     path.write_bytes(b"junk")
     with pytest.raises(EventFileError, match="cannot be read"):
         list(hw.open(path))

@@ -386,6 +386,15 @@ def test_before_the_first_answer_three_questions_are_open_and_none_about_nothing
     assert model.asked > 3
 
 
+def test_asked_outside_the_stream_it_does_not_wait_for_a_view_that_nothing_reaches() -> None:
+    model = hw.Spring()
+    questions = [model.query_one({"a": float(t)}) for t in range(1, 6)]
+    assert questions == [True, True, True, False, False]
+    model = hw.Spring()
+    model.decide_one({"a": 0.0})  # the view has counted something: now it may wait
+    assert not model.query_one({"a": 0.0})
+
+
 def test_a_question_has_the_probability_that_it_reports() -> None:
     rate, by_chance = 0.5, 0
     model = hw.Spring(label_rate=rate)

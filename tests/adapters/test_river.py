@@ -17,12 +17,13 @@ from river import checks, compose, datasets, evaluate, feature_extraction, metri
 import headwater as hw
 from headwater.adapters import river as adapter
 
-CLASSIFIERS = ["FLLS", "OLSF", "PAA", "MPAA", "CSPAA", "OLVF", "Linear", "FESL"]
+CLASSIFIERS = ["FLLS", "OLSF", "PAA", "MPAA", "CSPAA", "OLVF", "Linear", "Spring", "FESL"]
 BINARY = [name for name in CLASSIFIERS if name != "MPAA"]
 NAMES = [*CLASSIFIERS, "PARegressor"]
 
 MODELS: dict[str, Any] = {name: getattr(adapter, name)() for name in NAMES}
 MODELS["Linear(multiclass=True)"] = adapter.Linear(multiclass=True)
+MODELS["Spring(multiclass=True)"] = adapter.Spring(multiclass=True)
 MODELS["Active(MPAA())"] = adapter.Active(adapter.MPAA())
 MODELS["Active(scaler | MPAA())"] = adapter.Active(preprocessing.StandardScaler() | adapter.MPAA())
 
@@ -269,6 +270,22 @@ def test_batches_run_through_a_pipeline_with_columns_that_change() -> None:
     assert {"a", "b", "c"} <= set(model[-1].learner.weights())
 
 
+def test_batches_may_hold_words_and_categories() -> None:
+    batches = [
+        {"heat": [3.0, None], "site": ["roof", "yard"]},
+        {"site": pd.Categorical([None, "cellar"]), "wind": [True, False]},
+    ]
+    one, many = adapter.PAA(), adapter.PAA()
+    for columns in batches:
+        X, y = pd.DataFrame(columns), pd.Series(["hot", "cold"])
+        many.learn_many(X, y)
+        for row, label in zip(X.to_dict("records"), y, strict=True):
+            one.learn_one(row, label)
+        assert many.predict_many(X).tolist() == list(map(one.predict_one, X.to_dict("records")))
+    assert many.learner.to_bytes() == one.learner.to_bytes()
+    assert {"heat", "site=roof", "wind"} <= set(many.learner.weights())
+
+
 # The active form
 
 
@@ -298,6 +315,13 @@ def test_the_evaluators_count_the_labels_that_were_asked_for(metric: Any) -> Non
     assert last["Samples used"] == learner.asked == learner.learned
     assert 0 < learner.asked < 800
     assert learner.seen == 1250
+
+
+def test_spring_asks_for_its_share_of_the_labels() -> None:
+    active = adapter.Active(adapter.Spring(label_rate=0.1))
+    metric = evaluate.progressive_val_score(datasets.Phishing(), active, metrics.Accuracy())
+    assert 100 < active.classifier.learner.learned <= 125 + 2 * 125**0.5 + 4
+    assert metric.get() > 0.85  # its view is made of all events, asked about or not
 
 
 def test_late_labels_are_learned_when_they_come() -> None:

@@ -12,6 +12,8 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 import scipy.sparse  # type: ignore[import-untyped]
 from sklearn.base import clone
@@ -245,6 +247,30 @@ def test_an_open_regressor_learns_new_columns() -> None:
         model.partial_fit(X, X.sum(axis=1))
     X, _ = frame("abc", seed=20)
     assert model.score(X, X.sum(axis=1)) > 0.9
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table, pa.record_batch])
+def test_columns_of_words_become_indicators_in_an_open_space(library: Any) -> None:
+    model = HeadwaterClassifier(feature_space="open", shuffle=False, epochs=1, random_state=0)
+    first = {"heat": [3.0, 0.0, None], "site": ["roof", "yard", "yard"]}
+    second = {"site": ["cellar", None], "wind": [0, 7]}
+    labels = [True, False, False]
+    model.fit(library(first), labels).partial_fit(library(second), [False, True])
+    assert model.feature_names_in_.tolist() == ["heat", "site", "wind"]
+    plain = hw.Linear(classes=(False, True), seed=model.learner_.seed)
+    rows = pl.DataFrame(first).to_dicts() + pl.DataFrame(second).to_dicts()
+    for row, label in zip(rows, [*labels, False, True], strict=True):
+        plain.learn_one(row, label)
+    assert model.learner_.to_bytes() == plain.to_bytes()
+    assert model.decision_function(library(second)).tolist() == [
+        plain.margin_one(row) for row in rows[3:]
+    ]
+    assert model.predict_proba(library(second)).shape == (2, 2)
+
+
+def test_words_are_no_numbers_in_a_fixed_space() -> None:
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        HeadwaterClassifier().fit(pd.DataFrame({"site": ["roof", "yard"]}), [0, 1])
 
 
 @pytest.mark.parametrize("make", [HeadwaterClassifier, HeadwaterRegressor])

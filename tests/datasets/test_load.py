@@ -152,7 +152,7 @@ def test_a_file_that_has_changed_is_read_anew(tmp_path: Path) -> None:
         ({"positives": 2}, r"must have 2 labels \+1, got 1."),
         ({"nonzeros": 9}, "must have 9 values other than 0, got 3."),
         ({"sha256": "0" * 64}, f"must have SHA-256 {'0' * 64}, got {TINY.sha256}."),
-        ({"d": 2}, r"line 1: indices must be whole numbers in 1\.\.2 that ascend, got '3:2'."),
+        ({"d": 2}, r"row 1: indices must be whole numbers in 1\.\.2 that ascend, got 3\."),
     ],
 )
 def test_a_file_that_differs_from_its_entry_is_refused_by_name(

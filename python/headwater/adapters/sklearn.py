@@ -7,7 +7,7 @@ their names and may come and go from batch to batch.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -21,11 +21,11 @@ except ImportError as error:
     ) from error
 
 import numpy as np
+import scipy.sparse  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from headwater.adapters.frames import read_frame
 from headwater.errors import EventError, LabelError, ParameterError
-from headwater.learners import batches
+from headwater.learners import batches, frames
 from headwater.learners.base import Learner
 from headwater.learners.linear import Linear
 from headwater.learners.names import named, names
@@ -36,8 +36,15 @@ from headwater.types import Name
 
 __all__ = ["HeadwaterClassifier", "HeadwaterRegressor"]
 
-Rows: TypeAlias = tuple[Any, list[Name] | None]
-"""Arrays, and the names of their columns (None: their numbers)."""
+
+class Rows(NamedTuple):
+    """Rows, and the names of their features."""
+
+    arrays: Any
+    names: list[Name] | None
+    """None: the numbers of the columns."""
+    columns: list[str] | None = None
+    """The columns of an open feature space; one of text has a feature a word."""
 
 
 class _Estimator(BaseEstimator):
@@ -77,8 +84,8 @@ class _Estimator(BaseEstimator):
 
     def _read(self, X: Any, *, first: bool) -> Rows:
         """The rows of X; those of a later batch must fit the first."""
-        columns = getattr(X, "columns", None)
-        is_named = columns is not None and all(isinstance(name, str) for name in columns)
+        columns = _named_columns(X)
+        is_named = columns is not None
         if self.feature_space == "open":
             was_named = hasattr(self, "feature_names_in_")
             if not first and is_named != was_named:
@@ -89,7 +96,10 @@ class _Estimator(BaseEstimator):
                     " which column is which."
                 )
             if is_named:
-                return read_frame(X)
+                (indptr, indices, data, width), listed = frames.read_frame(X, None)
+                shape = len(indptr) - 1, width
+                arrays = scipy.sparse.csr_array((data, indices, indptr), shape=shape)
+                return Rows(arrays, listed, columns)
         rows = validate_data(
             self,
             X,
@@ -98,46 +108,53 @@ class _Estimator(BaseEstimator):
             ensure_all_finite="allow-nan",
             reset=first,
         )
-        listed = getattr(self, "feature_names_in_", None)
-        return rows, None if listed is None else listed.tolist()
+        fitted = getattr(self, "feature_names_in_", None)
+        return Rows(rows, None if fitted is None else fitted.tolist())
 
     def _forget_names(self) -> None:
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _remember_names(self, listed: list[Name] | None) -> None:
+    def _remember_columns(self, columns: list[str] | None) -> None:
         """The columns of an open feature space are those met so far."""
-        if self.feature_space == "open" and listed is not None:
-            met = dict.fromkeys([*getattr(self, "feature_names_in_", ()), *listed])
+        if columns is not None:
+            met = dict.fromkeys([*getattr(self, "feature_names_in_", ()), *columns])
             self.feature_names_in_ = np.array(list(met), dtype=object)
             self.n_features_in_ = len(met)
 
     def _learn_all(self, learner: Learner, rows: Rows, y: NDArray[Any]) -> None:
         """Learn the rows `epochs` times from the beginning."""
-        arrays, listed = rows
-        if arrays.shape[0] != len(y):
-            raise LabelError(
-                f"y: expected one label a row, {arrays.shape[0]} in all, got {len(y)}."
-            )
+        count = rows.arrays.shape[0]
+        if count != len(y):
+            raise LabelError(f"y: expected one label a row, {count} in all, got {len(y)}.")
         for _ in range(self.epochs):
             order = np.arange(len(y))
             if self.shuffle:
                 self._generator.shuffle(order)
-            learner.learn_many(arrays[order], y[order], names=listed)
+            learner.learn_many(rows.arrays[order], y[order], names=rows.names)
         self.learner_ = learner
-        self._remember_names(listed)
+        self._remember_columns(rows.columns)
 
     def _learn_more(self, learner: Learner, rows: Rows, y: NDArray[Any]) -> None:
         """Learn the rows once, in their order."""
-        learner.learn_many(rows[0], y, names=rows[1])
+        learner.learn_many(rows.arrays, y, names=rows.names)
         self.learner_ = learner
-        self._remember_names(rows[1])
+        self._remember_columns(rows.columns)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _named_columns(X: Any) -> list[str] | None:
+    """The columns of a frame whose names are texts; None: there are no such names."""
+    if not frames.is_frame(X):
+        return None
+    is_pyarrow = frames.library_of(X) == "pyarrow"
+    listed = list(X.schema.names if is_pyarrow else getattr(X, "columns", [None]))
+    return listed if all(isinstance(name, str) for name in listed) else None
 
 
 def _target(owner: _Estimator, y: Any) -> NDArray[Any]:
@@ -293,8 +310,8 @@ class HeadwaterClassifier(ClassifierMixin, _Estimator):
             Rows, as in `fit`.
         """
         check_is_fitted(self)
-        arrays, listed = self._read(X, first=False)
-        scores = self.learner_._scores_many(*batches.read_rows(arrays, listed))
+        rows = self._read(X, first=False)
+        scores = self.learner_._scores_many(*batches.read_rows(rows.arrays, rows.names))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -318,8 +335,8 @@ class HeadwaterClassifier(ClassifierMixin, _Estimator):
             Rows, as in `fit`.
         """
         check_is_fitted(self)
-        arrays, listed = self._read(X, first=False)
-        return self.learner_.predict_proba_many(arrays, names=listed)
+        rows = self._read(X, first=False)
+        return self.learner_.predict_proba_many(rows.arrays, names=rows.names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -432,8 +449,8 @@ class HeadwaterRegressor(RegressorMixin, _Estimator):
             Rows, as in `fit`.
         """
         check_is_fitted(self)
-        arrays, listed = self._read(X, first=False)
-        return self.learner_.predict_many(arrays, names=listed)
+        rows = self._read(X, first=False)
+        return self.learner_.predict_many(rows.arrays, names=rows.names)
 
 
 def _with_step(update: Any, C: float) -> Update:

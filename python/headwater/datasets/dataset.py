@@ -139,8 +139,12 @@ def _load(entry: Entry, path: Path, changed: int, size: int) -> Dataset:
     stored = read_svmlight(path, entry.d)
     check_counts(entry, str(path), stored)
     if entry.sha256 is not None:
-        with gzip.open(path) as file:
-            check_text(entry, str(path), hashlib.file_digest(file, "sha256").hexdigest())
+        try:
+            with gzip.open(path) as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as reason:
+            raise DatasetError(f"{path}: must be gzipped text: {reason}.") from None
+        check_text(entry, str(path), digest)
     return Dataset(entry, entry.d, stored)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from headwater.datasets.dataset import check_counts, check_text, how_to_get, load
 from headwater.datasets.registry import Entry, entry
-from headwater.datasets.svmlight import Csr, format_svmlight, parse_svmlight
+from headwater.datasets.svmlight import Csr, format_svmlight, read_svmlight
 from headwater.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -71,9 +71,10 @@ def fetch(
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as workshop:
             parts = _download(known, urls, Path(workshop), progress)
-            text = b"\n".join(map(_unpacked, urls, (part.read_bytes() for part in parts)))
+            whole = Path(workshop) / "whole.svm"
+            whole.write_bytes(b"\n".join(map(_unpacked, urls, (p.read_bytes() for p in parts))))
             where = " + ".join(urls)
-            rows = _with_our_labels(parse_svmlight(where, text, known.d))
+            rows = _with_our_labels(read_svmlight(whole, known.d, where))
             text = format_svmlight(rows)
             check_counts(known, where, rows)
             check_text(known, where, hashlib.sha256(text).hexdigest())

@@ -1,11 +1,8 @@
 """svmlight text: a label, then `index:value` pairs, a row a line.
 
-Indices count from 1 and ascend; zeros may be left out.
+Indices count from 1 and ascend; zeros may be left out. The core reads it.
 """
 
-import gzip
-import warnings
-import zlib
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.errors import DatasetError
+from headwater import _core
+from headwater.errors import DatasetError, EventFileError
+from headwater.files.events import BatchParts
+from headwater.types import Label
+
+AT_ONCE = 1 << 15  # rows
 
 
 class Csr(NamedTuple):
@@ -25,80 +27,56 @@ class Csr(NamedTuple):
     labels: NDArray[np.int64]
 
 
-def read_svmlight(path: Path, d: int) -> Csr:
-    """Read a file of gzipped svmlight text with `d` columns; column 1 becomes index 0."""
+def read_svmlight(path: Path, d: int, where: str | None = None) -> Csr:
+    """Read a file of svmlight text with `d` columns, packed or not; column 1 becomes index 0.
+
+    An error names `where`, by default the file, and the row.
+    """
+    where = where or str(path)
+    lengths, indices = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
+    data, labels = [np.zeros(0)], [np.zeros(0, np.int64)]
+    here, first = f"{where}, row ", 1
     try:
-        with gzip.open(path) as file:
-            text = file.read()
-    except (OSError, EOFError, zlib.error) as reason:
-        raise DatasetError(f"{path}: must be gzipped text: {reason}.") from reason
-    return parse_svmlight(str(path), text, d)
-
-
-def parse_svmlight(where: str, text: bytes, d: int) -> Csr:
-    """The rows of svmlight text; an error names `where` and the line."""
-    text = b"\n" + text.translate(bytes.maketrans(b"\r\t\v\f", b"    ")) + b"\n"
-    letters = np.frombuffer(text, np.uint8)
-    colon, newline = letters == ord(":"), letters == ord("\n")
-    gap = colon | newline | (letters == ord(" "))
-    starts = np.flatnonzero(gap[:-1] & ~gap[1:]) + 1  # where each number begins
-    lines = np.flatnonzero(newline)
-
-    def demand(right: NDArray[np.bool_], places: NDArray[np.intp], what: str) -> None:
-        if not right.all():
-            at = int(places[np.argmin(right)])
-            got = text[at : at + 40].split()[0].decode("latin-1")
-            line = int(np.searchsorted(lines, at))
-            raise DatasetError(f"{where}, line {line}: {what}, got {got!r}.")
-
-    heads = np.unique(np.searchsorted(starts, lines))  # the first number of each line
-    heads = heads[heads < len(starts)]
-    counts = np.diff(heads, append=len(starts))
-    place = np.arange(len(starts)) - np.repeat(heads, counts)  # 0: label; then index, value, ...
-    is_index, is_value = place % 2 == 1, (place % 2 == 0) & (place > 0)
-    is_last = np.append(place[1:] == 0, True)[: len(place)]
-
-    pairs = "must hold a label and index:value pairs"
-    alone = (gap[:-2] | gap[2:])[colon[1:-1]]  # of each colon: no number on one of its sides
-    demand(~alone, np.flatnonzero(colon), pairs)
-    demand((colon[starts - 1] == is_value) & ~(is_index & is_last), starts, pairs)
-    numbers = _numbers(text)
-    if len(numbers) != len(starts):
-        words = text.replace(b":", b" ").split()
-        demand(np.array([_is_number(word) for word in words]), starts, "must hold numbers only")
-    whole = numbers == np.rint(numbers)
-    before = np.where(place > 2, np.roll(numbers, 2), 0)  # the index before an index
-    demand(np.isfinite(numbers), starts, "must hold finite numbers only")
-    demand(whole | (place > 0), starts, "a label must be a whole number")
-    demand(
-        ~is_index | (whole & (before < numbers) & (numbers <= d)),
-        starts,
-        f"indices must be whole numbers in 1..{d} that ascend",
-    )
+        reader = _core.EventReader((str(path), "svmlight", None, None, False))
+        while (batch := reader.batch(AT_ONCE)) is not None:
+            indptr, _, values, _, found, _ = batch
+            indices.append((_columns(here, first, batch, d) - 1).astype(np.int32))
+            labels.append(_whole(here, first, found))
+            lengths.append(np.diff(indptr))
+            data.append(values)
+            first += len(found)
+    except EventFileError as reason:
+        raise DatasetError(where + str(reason).removeprefix(str(path))) from None
+    ends = np.cumsum(np.concatenate(lengths), dtype=np.int64)
     return Csr(
-        indptr=np.concatenate([np.zeros(1, np.int64), np.cumsum(counts // 2)]),
-        indices=(numbers[is_index] - 1).astype(np.int32),
-        data=numbers[is_value],
-        labels=numbers[heads].astype(np.int64),
+        indptr=np.concatenate([np.zeros(1, np.int64), ends]),
+        indices=np.concatenate(indices),
+        data=np.concatenate(data),
+        labels=np.concatenate(labels),
     )
 
 
-def _numbers(text: bytes) -> NDArray[np.float64]:
-    """All numbers of a text; none at all if something else is in it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # how NumPy says so
-        try:
-            return np.fromstring(text.translate(bytes.maketrans(b":\n", b"  ")), sep=" ")
-        except (DeprecationWarning, ValueError):
-            return np.empty(0)
+def _columns(here: str, first: int, batch: BatchParts, d: int) -> NDArray[np.int64]:
+    """The column of each value, from 1."""
+    indptr, places, _, names, *_ = batch
+    numbers = [name if isinstance(name, int) and 1 <= name <= d else 0 for name in names]
+    columns = np.array(numbers, np.int64)[places]
+    before = np.roll(columns, 1)
+    before[indptr[:-1][np.diff(indptr) > 0]] = 0  # the first of a row has none before it
+    wrong = np.flatnonzero(before >= columns)
+    if wrong.size:
+        row = first + int(np.searchsorted(indptr, wrong[0], side="right")) - 1
+        got = names[places[wrong[0]]]
+        expected = f"indices must be whole numbers in 1..{d} that ascend"
+        raise DatasetError(f"{here}{row}: {expected}, got {got!r}.")
+    return columns
 
 
-def _is_number(word: bytes) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return b"_" not in word
+def _whole(here: str, first: int, labels: list[Label | None]) -> NDArray[np.int64]:
+    for row, label in enumerate(labels, first):
+        if not isinstance(label, int):
+            raise DatasetError(f"{here}{row}: a label must be a whole number, got {label!r}.")
+    return np.array(labels, np.int64)
 
 
 def format_svmlight(rows: Csr) -> bytes:

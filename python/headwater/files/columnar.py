@@ -1,6 +1,6 @@
 """Parquet and Arrow files, read by pyarrow a few rows at a time.
 
-Columns come over whole: null and NaN are absent, a bool is 0 or 1, text makes an indicator a value.
+The core takes them as it takes frames: null and NaN are absent, text is an indicator.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,8 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
 from numpy.typing import NDArray
 
-from headwater.errors import EventFileError, HeadwaterError
+from headwater import _core
+from headwater.errors import EventError, EventFileError, HeadwaterError
 from headwater.files.events import Batch, EventFile
 from headwater.types import Id, Label, Name
 
@@ -89,119 +90,51 @@ class ColumnarReader:
                 raise EventFileError(f"{path}: there is no column {name!r}; it has {there}.")
         if len(set(piece.schema.names)) < len(piece.schema.names):
             raise EventFileError(f"{path}: a column is there twice: {piece.schema.names}.")
-        parts = _Columns(piece, [n for n in piece.schema.names if n not in wanted], path)
+        columns = [name for name in piece.schema.names if name not in wanted]
+        try:
+            (indptr, indices, data, _), names = _core.read_frame(piece.select(columns), None)
+        except EventError as error:
+            raise EventFileError(f"{path}: {str(error).removeprefix('X: ')}") from None
         first, self._done = self._done + 1, self._done + piece.num_rows
         good = np.ones(piece.num_rows, bool)
-        for row, reason in parts.refused:
-            error = EventFileError(f"{path}, row {first + row}: {reason}")
+        for row, reason in _refused(columns, names, indptr, indices, data):
+            refusal = EventFileError(f"{path}, row {first + row}: {reason}")
             good[row] = False
             if self._file.on_error == "raise":
                 good[row:] = False
-                self._pending = error
+                self._pending = refusal
                 break
-            self.skip(error)
+            self.skip(refusal)
         labels = _scalars(piece, self._file.label)
         ids = _scalars(piece, self._file.id)
         rows = np.flatnonzero(good).tolist()
         self.rows = [first + row for row in rows]
-        indptr, indices, data = parts.csr(good)
-        return Batch(
-            indptr, indices, data, parts.names, [labels[r] for r in rows], [ids[r] for r in rows]
-        )
+        lengths = np.diff(indptr)
+        kept = np.repeat(good, lengths)
+        indptr = np.concatenate([indptr[:1], np.cumsum(lengths[good])])
+        kept_labels, kept_ids = [labels[row] for row in rows], [ids[row] for row in rows]
+        return Batch(indptr, indices[kept], data[kept], names, kept_labels, kept_ids)
 
 
-class _Columns:
-    """The columns of a piece: where something stands, under which name, and what."""
-
-    def __init__(self, piece: pa.RecordBatch, columns: list[str], path: str) -> None:
-        shape = piece.num_rows, len(columns)
-        self.names: list[Name] = []
-        self._present = np.zeros(shape, bool)
-        self._index = np.zeros(shape, np.int32)
-        self._value = np.ones(shape)
-        self._places: dict[str, int] = {}
-        self._shared = False
-        reasons: dict[int, str] = {}
-        for position, name in enumerate(columns):
-            column = piece.column(name)
-            if _is_text(column.type):
-                self._add_text(position, name, column)
-                continue
-            values = _numbers(column, name, path)
-            present = ~np.isnan(values)
-            self._present[:, position] = present
-            self._value[:, position] = values
-            if present.any():
-                self._index[:, position] = self._place_of(name)
-            for row in np.flatnonzero(np.isinf(values)).tolist():
-                shown = "inf" if values[row] > 0 else "-inf"
-                reason = f"feature {name!r} must be a finite number, got {shown}."
-                reasons.setdefault(row, reason)
-        if self._shared:
-            for row in range(piece.num_rows):
-                index = self._index[row, self._present[row]]
-                if len(np.unique(index)) < len(index):
-                    twice = self.names[np.bincount(index).argmax()]
-                    reasons.setdefault(row, f"feature {twice!r} is there twice.")
-        self.refused = sorted(reasons.items())
-
-    def _place_of(self, name: str) -> int:
-        if name in self._places:
-            self._shared = True  # an indicator has the name of another column's feature
-        else:
-            self._places[name] = len(self.names)
-            self.names.append(name)
-        return self._places[name]
-
-    def _add_text(self, position: int, name: str, column: Any) -> None:
-        if not pa.types.is_dictionary(column.type):
-            column = column.dictionary_encode()
-        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        words = column.dictionary.to_pylist()
-        places = np.zeros(len(words) + 1, np.int32)
-        for code in np.unique(codes[codes >= 0]).tolist():
-            if words[code] is None:
-                codes = np.where(codes == code, -1, codes)
-            else:
-                places[code] = self._place_of(f"{name}={words[code]}")
-        self._present[:, position] = codes >= 0
-        self._index[:, position] = places[codes]
-
-    def csr(
-        self, rows: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """The rows chosen, as the three arrays of a sparse matrix."""
-        present = self._present[rows]
-        ends = np.cumsum(present.sum(axis=1), dtype=np.int64)
-        indptr = np.concatenate([np.zeros(1, np.int64), ends])
-        return indptr, self._index[rows][present], self._value[rows][present]
-
-
-def _is_text(kind: Any) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    views = pa.types.is_string_view(kind)
-    return bool(views or pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _numbers(column: Any, name: str, path: str) -> NDArray[np.float64]:
-    """Numbers, bools as 0 and 1, null as NaN."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.dictionary_decode(), kind.value_type
-    if pa.types.is_null(kind):
-        return np.full(len(column), np.nan)
-    if not (
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_decimal(kind)
-    ):
-        raise EventFileError(
-            f"{path}: column {name!r} must hold numbers, bools or text, got {kind}."
-        )
-    floats = column.cast(pa.float64(), safe=False)
-    return np.asarray(floats.to_numpy(zero_copy_only=False), np.float64)
+def _refused(
+    columns: list[str],
+    names: list[Name],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    data: NDArray[np.float64],
+) -> list[tuple[int, str]]:
+    """The rows that are no events, and why."""
+    reasons: dict[int, str] = {}
+    row_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    for at in np.flatnonzero(np.isinf(data)).tolist():
+        name = names[indices[at]]
+        reason = f"feature {name!r} must be a finite number, got {data[at]}."
+        reasons.setdefault(int(row_of[at]), reason)
+    if any("=" in name for name in columns):  # one may have the name of another's indicator
+        found, counts = np.unique(row_of * len(names) + indices, return_counts=True)
+        for row, index in (divmod(place, len(names)) for place in found[counts > 1].tolist()):
+            reasons.setdefault(row, f"feature {names[index]!r} is there twice.")
+    return sorted(reasons.items())
 
 
 def _scalars(piece: pa.RecordBatch, name: str | None) -> list[Any]:

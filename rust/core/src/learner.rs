@@ -352,15 +352,22 @@ impl Learner {
         names: &(impl Names + ?Sized),
     ) -> Result<Decision, Error> {
         self.show(event)?;
-        let decision = self.ask(&event.features)?;
+        let decision = self.ask(&event.features, true)?;
         self.keep_shown(event, names);
         Ok(decision)
     }
 
-    /// Decide whether to ask for the label of an event that has come to the model's view.
-    pub fn ask(&mut self, features: &[Feature]) -> Result<Decision, Error> {
+    /// Whether to ask for the label of an event that the view does not count: draws one coin. To a
+    /// view that has counted nothing all events are blank, so it must not wait for another.
+    pub fn query(&mut self, features: &[Feature]) -> Result<bool, Error> {
+        let may_wait = self.view.as_ref().is_none_or(|view| view.vocabulary().len() > 0);
+        Ok(self.ask(features, may_wait)?.asked)
+    }
+
+    fn ask(&mut self, features: &[Feature], may_wait: bool) -> Result<Decision, Error> {
         let score = self.model.score(features, &self.draws)?;
-        let now = self.moment(&score, features)?;
+        let mut now = self.moment(&score, features)?;
+        now.blank &= may_wait;
         let coin = self.coins.uniform();
         let (asked, query_probability) = self.config.query.ask(&mut self.query_state, now, coin);
         self.seen += 1;
@@ -387,7 +394,7 @@ impl Learner {
         })
     }
 
-    /// What each feature adds to the margin, and what [`Self::ask`] would say. Changes nothing.
+    /// What each feature adds to the margin, and what [`Self::decide`] would say. Changes nothing.
     pub fn explain(&self, features: &[Feature]) -> Result<(Vec<f64>, Decision), Error> {
         let score = self.model.score(features, &self.draws)?;
         let now = self.moment(&score, features)?;

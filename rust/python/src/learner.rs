@@ -263,7 +263,7 @@ impl Learner {
     /// >>> hw.PAA().query_one({"rain": 1.0})  # a margin of 0 is always worth a question
     /// True
     fn query_one(&self, x: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.on_view(x, |core, features| Ok(core.ask(features)?.asked))
+        self.on_view(x, |core, features| core.query(features))
     }
 
     /// Predict and query in one pass. The decision keeps the event's features for `answer`.

@@ -12,7 +12,7 @@ use crate::vocabulary::{Name, quoted};
 
 /// Read a line; false if there is no event in it.
 pub fn parse(line: &str, options: &Options, record: &mut Record) -> Result<bool, String> {
-    let plain = line.bytes().fold(true, |plain, byte| plain & (byte >= b' '));
+    let plain = line.bytes().fold(u8::MAX, u8::min) >= b' ';
     let mut text = Text { line, at: 0, plain };
     let Some(first) = text.peek() else { return Ok(false) };
     if first != b'{' {

@@ -186,6 +186,11 @@ fn not_finite(name: Name<'_>, value: f64) -> String {
     format!("feature {name} must be a finite number, got {value}.")
 }
 
+/// Whether it stands between the words of a line.
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
 /// The start of a text that may be long or anything, between quotes.
 fn shown(text: &str) -> String {
     const MOST: usize = 40;

@@ -6,7 +6,7 @@
 use memchr::memchr;
 
 use super::number::{integer, leading, whole_text};
-use super::{Place, Record, not_finite, number_label, shown};
+use super::{Place, Record, is_blank, not_finite, number_label, shown};
 use crate::vocabulary::Name;
 
 /// Read a line; false if there is no event in it.
@@ -79,10 +79,6 @@ fn name_of(line: &str, place: Place) -> Name<'_> {
         Place::Number(number) => Name::Number(number),
         Place::Text { .. } | Place::Column(_) => Name::Text(""),
     }
-}
-
-fn is_blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
 }
 
 fn is_end(bytes: &[u8], at: usize) -> bool {

@@ -7,7 +7,7 @@
 use memchr::memchr;
 
 use super::number::whole_text;
-use super::{Id, Place, Record, not_finite, number_label, shown};
+use super::{Id, Place, Record, is_blank, not_finite, number_label, shown};
 use crate::vocabulary::Name;
 
 /// Read a line; false if there is no event in it.
@@ -107,10 +107,6 @@ fn words(line: &str, start: usize, end: usize) -> impl Iterator<Item = (usize, u
         at = length.map_or(end, |length| from + length);
         Some((from, at))
     })
-}
-
-fn is_blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
 }
 
 #[cfg(test)]
