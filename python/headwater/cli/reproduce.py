@@ -27,7 +27,8 @@ def reproduce(
 ) -> None:
     """Run a paper's experiments again: our tables and figures beside the printed ones.
 
-    A run that was stopped goes on where it was.
+    A run that was stopped goes on where it was. Studies that only draw a figure have no more
+    repeats than their own.
     """
     from headwater.experiments.study import studies_of
 
@@ -36,7 +37,10 @@ def reproduce(
     if not studies:
         raise ParameterError(f"--table: there is no study of {paper}'s table {table}.")
     if repeats is not None:
-        studies = [replace(study, repeats=repeats) for study in studies]
+        studies = [
+            replace(study, repeats=repeats if study.paper else min(repeats, study.repeats))
+            for study in studies
+        ]
     place = out or Path("reproduction")
     command = f"headwater reproduce {paper}"
     command += "" if table is None else f" --table {table}"
