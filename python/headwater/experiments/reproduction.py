@@ -35,9 +35,8 @@ def summarise(done: Done, out: Path, command: str) -> None:
 def overview(compared: list[Compared]) -> Table:
     """How many cells of each printed table agree, differ or have no data."""
     words = tuple(count([]))
-    places = dict.fromkeys((one.printed.paper, one.printed.table) for one in compared)
     rows = []
-    for paper, table in places:
+    for paper, table in sorted({(one.printed.paper, one.printed.table) for one in compared}):
         cells = [
             one for one in compared if (one.printed.paper, one.printed.table) == (paper, table)
         ]
