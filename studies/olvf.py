@@ -27,13 +27,13 @@ from protocol import (
     in_order,
     read,
     study,
-    z_scores,
 )
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 import headwater as hw
+from headwater.experiments.protocol import z_scores
 from headwater.types import Rows
 
 REFERENCES = Path(__file__).with_name("olvf_reference.csv")

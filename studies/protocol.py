@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
-ROUNDING = 0.0005  # of a reference printed with three digits
+from headwater.experiments.protocol import unit_rows, z_scores
+
 TOLERATED_ERRORS = 3.0  # standard errors by which numbers that agree may differ
 
 
@@ -45,19 +46,9 @@ def read(path: Path) -> Data:
     return Data(X.toarray(), y.astype(np.int64))
 
 
-def z_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each column with mean 0 and deviation 1 (a constant one: 0)."""
-    deviation = values.std(axis=0)
-    z: NDArray[np.float64] = (values - values.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
-    return z
-
-
 def scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The z-scores by column, then each row of length 1."""
-    z = z_scores(values)
-    length = np.linalg.norm(z, axis=1, keepdims=True)
-    unit: NDArray[np.float64] = z / np.where(length > 0, length, 1.0)
-    return unit
+    return unit_rows(z_scores(values))
 
 
 Work = TypeVar("Work")

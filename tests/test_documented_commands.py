@@ -25,6 +25,10 @@ ROW = re.compile(r"^\|[^|]*\| `(headwater [^`]+)` \| ([^|]+) \| (\d+) \|$", re.M
 
 SHORTER = {"headwater demo --seed 1": "headwater demo --seed 1 --events 1000"}
 """What is run in place of a command that takes long; nothing else differs."""
+WITHOUT_DATA = {
+    "headwater study recommended --data vote,wdbc --repeats 3": "none of its data sets is there"
+}
+"""What needs data sets, of which there are none here, and what is said to that."""
 PARSED_ONLY = {"headwater datasets fetch a9a"}
 """What needs the network; tests/datasets fetches from a folder instead."""
 
@@ -137,6 +141,10 @@ def test_the_commands_of_a_page_run_one_after_the_other(
             parse(line)
             continue
         finished = run(SHORTER.get(line, line), place)
+        if line in WITHOUT_DATA:
+            assert finished.returncode == 2
+            assert WITHOUT_DATA[line] in finished.stderr
+            continue
         assert finished.returncode == 0, f"{line}: {finished.stderr}"
         assert "Traceback" not in finished.stderr
 

@@ -41,6 +41,10 @@ def test_a_study_prints_its_tables_and_says_where_the_report_is(world: Path) -> 
     [
         (["study", "none.toml"], "there is no file none.toml, and no packaged study of that name"),
         (["study", "recommended", "--data", "spam"], "no study here has spam"),
+        (
+            ["study", "recommended", "--data", "vote,wdbc"],
+            "none of its data sets is there: vote, wdbc;",
+        ),
         (["study", "recommended", "--repeats", "0"], "0 is not in the range x>=1"),
         (["study", "recommended", "--folder", "nowhere"], "Directory 'nowhere' does not exist"),
         (["reproduce", "fsll"], "'fsll' is not one of"),

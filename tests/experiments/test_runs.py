@@ -19,8 +19,9 @@ from headwater.experiments.plan import (
     Study,
     read_study,
 )
-from headwater.experiments.protocol import Data, load, min_max, split, unit_rows, z_scores
+from headwater.experiments.protocol import Data, load, split, unit_rows, z_scores
 from headwater.experiments.runs import Chosen, choose, run
+from headwater.streams.evolvable import min_max
 from headwater.streams.table import DenseTable
 
 WHOLE = StreamPlan("whole", "Trapezoid", {"chunks": 1})

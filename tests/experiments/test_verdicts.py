@@ -84,7 +84,7 @@ def test_a_table_is_a_study_with_what_it_needs_alone() -> None:
     assert studies_of("flls", 99) == []
 
 
-def test_reasons_fit_by_pattern_and_the_first_counts(tmp_path: Path) -> None:
+def test_reasons_fit_by_pattern_and_the_first_counts() -> None:
     reasons = read_reasons()
     wbc = PaperCell("OLSF", 4, "wbc", "OLSF-I", "B=0.04", "errors", 683.0, 0.0, "")
     german = wbc._replace(dataset="german")

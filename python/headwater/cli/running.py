@@ -47,6 +47,19 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def check_there(studies: list["Study"], folder: Path | None, is_needed: bool) -> None:
+    """Say which data sets are left out; raise if all are and one is needed."""
+    from headwater.experiments.runner import missing
+
+    gone = {name: None for study in studies for name in missing(study, folder)}
+    if not gone:
+        return
+    said = f"{', '.join(gone)}; `headwater datasets` says where they come from."
+    if is_needed and all(len(missing(study, folder)) == len(study.data) for study in studies):
+        raise ParameterError(f"study: none of its data sets is there: {said}")
+    click.echo(f"Data sets that are not there and left out: {said}", err=True)
+
+
 def carry_out_live(
     studies: list["Study"],
     data: str | None,
@@ -80,6 +93,7 @@ def carry_out_live(
             )
         studies = [with_data(study, names) for study in studies]
         studies = [study for study in studies if study.data]
+    check_there(studies, folder, is_needed=not command)
     console = Console()
     bars = Progress(
         TextColumn("{task.description}"),

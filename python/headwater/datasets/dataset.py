@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headwater.datasets.registry import FOLDER_VARIABLE, Entry, entry
 from headwater.datasets.svmlight import Csr, read_svmlight
 from headwater.errors import DatasetError
-from headwater.streams.base import Stream, rows_of
+from headwater.streams.base import Stream, filled, rows_of
 from headwater.types import Rows
 
 SLICE = 4096  # rows at a time
@@ -70,10 +70,7 @@ class Dataset(Stream):
 
     @functools.cached_property
     def _dense(self) -> NDArray[np.float64]:
-        table = np.zeros((len(self), len(self.names)))
-        stored = self._stored
-        row = np.repeat(np.arange(len(self)), np.diff(stored.indptr))
-        table[row, stored.indices] = stored.data
+        table = filled(self._stored, len(self.names))
         table.setflags(write=False)
         return table
 

@@ -25,7 +25,6 @@ class Compared(NamedTuple):
 
     printed: PaperCell
     data: str
-    cell: Cell | None
     ours: Summary | None
     label_rate: float | None
     reference: float | None
@@ -114,7 +113,6 @@ def compare(study: Study, store: Store) -> list[Compared]:
                 Compared(
                     printed,
                     data or "",
-                    cell,
                     ours,
                     rate.mean if rate else None,
                     references.get(key),

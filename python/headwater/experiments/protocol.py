@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from headwater import datasets, streams
 from headwater.errors import ParameterError
 from headwater.experiments.plan import DataPlan, Scale, StreamPlan, Study
+from headwater.streams.base import filled
+from headwater.streams.evolvable import min_max
 from headwater.streams.table import DenseTable, Table, table_of
 from headwater.types import Name, Rows
 
@@ -70,19 +72,6 @@ def unit_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return unit
 
 
-def min_max(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each column brought to [0, 1] (a constant one: 0).
-
-    Examples
-    --------
-    >>> min_max(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
-    [[0.0, 0.0], [1.0, 0.0]]
-    """
-    low, high = values.min(axis=0), values.max(axis=0)
-    scaled: NDArray[np.float64] = (values - low) / np.where(high > low, high - low, 1.0)
-    return scaled
-
-
 def _scaled(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
     match scale:
         case "raw":
@@ -122,9 +111,7 @@ def _filled(table: Table, names: tuple[Name, ...]) -> NDArray[np.float64]:
     if isinstance(table, DenseTable):
         return np.nan_to_num(table.values, nan=0.0)
     rows = table.cut(np.arange(table.height), np.arange(table.width), names)
-    values = np.zeros((table.height, table.width))
-    values[np.repeat(np.arange(table.height), np.diff(rows.indptr)), rows.indices] = rows.data
-    return values
+    return filled(rows, table.width)
 
 
 def _called(source: str) -> tuple[Any, Any]:

@@ -152,14 +152,16 @@ def own_table(study: Study, store: Store) -> Table:
     head = ("data set", "stream", "algorithm", "labels come", study.score.replace("_", " "), "std")
     rows = []
     for cell in study.cells():
-        rate = store.summary(cell, "label_rate")
+        found, rate = store.summary(cell, study.score), store.summary(cell, "label_rate")
+        if found is None:
+            continue
         rows.append(
             (
                 cell.data,
                 cell.stream,
                 cell.learner,
                 str(cell.labels),
-                *_mean_and_std(study.score, store.summary(cell, study.score)),
+                *_mean_and_std(study.score, found),
                 "" if rate is None else f"{100 * rate.mean:.2f}",
             )
         )

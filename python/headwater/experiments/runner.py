@@ -75,6 +75,11 @@ def is_there(plan: DataPlan, folder: Path | None) -> bool:
     return datasets.entry(plan.source).path(folder).is_file()
 
 
+def missing(study: Study, folder: Path | None) -> list[str]:
+    """The data sets of a study that are not there."""
+    return [plan.name for plan in study.data if not is_there(plan, folder)]
+
+
 def available(study: Study, folder: Path | None) -> Study:
     """The study with only the data sets that are there."""
     return replace(study, data=tuple(plan for plan in study.data if is_there(plan, folder)))
@@ -151,9 +156,7 @@ def run_cost(study: Study, cell: Cell) -> float:
     price = SECONDS_A_VALUE * values + 1e-6 * n
     name = study.learner_plan(cell.learner).algorithm
     if name == "SEL-2nd":
-        price += 4e-10 * n * d * d
-    if name in ("OLSF-I-rand",):
-        price += 1e-8 * n * d
+        price += 4e-10 * n * d * d  # its matrix
     if cell.labels.delay or cell.labels.wrong or cell.labels.never:
         price += 1e-7 * values + 4e-6 * n
     searches = SEARCH if asks_by_width(study, cell) and not study.one_width else 1

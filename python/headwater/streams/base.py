@@ -66,3 +66,10 @@ def joined(pieces: Sequence[Rows]) -> Rows:
         data=np.concatenate([piece.data for piece in pieces]),
         names=pieces[0].names,
     )
+
+
+def filled(rows: Rows, width: int) -> NDArray[np.float64]:
+    """The rows as a dense array of so many columns; what is absent is 0."""
+    values = np.zeros((len(rows), width))
+    values[np.repeat(np.arange(len(rows)), np.diff(rows.indptr)), rows.indices] = rows.data
+    return values

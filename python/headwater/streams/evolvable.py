@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from headwater.errors import ParameterError
 from headwater.limits import check
-from headwater.streams.base import Stream, rows_of
+from headwater.streams.base import Stream, filled, rows_of
 from headwater.streams.table import labels_of, names_of, table_of
 from headwater.types import Name, Rows
 
@@ -92,8 +92,8 @@ class Evolvable(Stream):
         order = order if shuffle else np.arange(height)
         self._labels = labels_of("Evolvable", y, height)[order]
         rows = table.cut(order, np.arange(width), own_names)
-        old = _min_max(_filled(rows, height, width))
-        self._values = np.hstack([old, _min_max(old @ gaussian)])
+        old = min_max(filled(rows, width))
+        self._values = np.hstack([old, min_max(old @ gaussian)])
         self._old_width = width
         self.schedule = (last, overlap, height - last)
 
@@ -113,15 +113,14 @@ class Evolvable(Stream):
             yield rows_of(values, self.names), self._labels[begin:end]
 
 
-def _filled(rows: Rows, height: int, width: int) -> NDArray[np.float64]:
-    """The rows as an array; absent values are 0."""
-    values = np.zeros((height, width))
-    values[np.repeat(np.arange(height), np.diff(rows.indptr)), rows.indices] = rows.data
-    return values
+def min_max(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each column brought to [0, 1]; a constant one to 0.
 
-
-def _min_max(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each column brought to [0, 1]; a constant one to 0."""
+    Examples
+    --------
+    >>> min_max(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
+    [[0.0, 0.0], [1.0, 0.0]]
+    """
     low, high = values.min(axis=0), values.max(axis=0)
     scaled: NDArray[np.float64] = (values - low) / np.where(high > low, high - low, 1.0)
     return scaled
