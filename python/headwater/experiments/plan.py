@@ -74,6 +74,10 @@ class LearnerPlan:
     """What the paper calls it, if not by its name here."""
     setting: str | None = None
     """Which of the paper's settings it stands for, if not the study's."""
+    scale: Scale | None = None
+    """How the values it is shown are scaled, if not as the study says."""
+    choice_repeats: int | None = None
+    """How many streams its parameters are chosen by, if not as many as the study says."""
 
     def choices(self) -> list[dict[str, Any]]:
         """Every point of the grid, the first parameter changing slowest."""
@@ -174,6 +178,14 @@ class Study:
     def learner_plan(self, name: str) -> LearnerPlan:
         """The learner of this name."""
         return next(plan for plan in self.learners if plan.name == name)
+
+    def scale_for(self, learner: str) -> Scale:
+        """How the values are scaled that this learner is shown."""
+        return self.learner_plan(learner).scale or self.scale
+
+    def choice_repeats_for(self, learner: str) -> int:
+        """How many streams the parameters of this learner are chosen by."""
+        return self.learner_plan(learner).choice_repeats or self.choice_repeats
 
 
 def read_study(path: Path) -> Study:
@@ -356,14 +368,19 @@ class _Reader:
         algorithm = table.pop("algorithm", name)
         streams = table.pop("streams", [])
         printed, setting = table.pop("printed", name), table.pop("setting", None)
+        scale = self.word(table, "scale", get_args(Scale), "raw") if "scale" in table else None
+        repeats = self.count(table, "choice_repeats", 1, 1) if "choice_repeats" in table else None
         if not all(isinstance(word, str) for word in (algorithm, printed, *streams)):
             raise self.refuse(f"learners.{name}: algorithm, printed and streams must be text.")
+        table = {key: said for key, said in table.items() if key not in ("scale", "choice_repeats")}
         grid = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
         for key, values in grid.items():
             if not values:
                 raise self.refuse(f"learners.{name}: the grid of {key} is empty.")
         fixed = {key: _plain(value) for key, value in table.items() if key not in grid}
-        return LearnerPlan(name, algorithm, fixed, grid, tuple(streams), printed, setting)
+        return LearnerPlan(
+            name, algorithm, fixed, grid, tuple(streams), printed, setting, scale, repeats
+        )
 
     def paper(self, table: Any) -> Paper | None:
         if table is None:

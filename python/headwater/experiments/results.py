@@ -160,8 +160,9 @@ class Store:
 def fingerprint(study: Study, cell: Cell, contents: dict[str, str]) -> str:
     """A checksum of everything that a cell's runs depend on, its seed apart."""
     learner = asdict(study.learner_plan(cell.learner))
-    for key in ("streams", "printed", "setting"):
-        del learner[key]  # they say where a cell stands, not what it is
+    for key in ("streams", "printed", "setting", "scale", "choice_repeats"):
+        del learner[key]  # they say where a cell stands, or stand under "protocol"
+    scale, repeats = study.scale_for(cell.learner), study.choice_repeats_for(cell.learner)
     said = {
         "version": __version__,
         "contents": contents.get(cell.data, ""),
@@ -170,7 +171,7 @@ def fingerprint(study: Study, cell: Cell, contents: dict[str, str]) -> str:
         "learner": learner,
         "rate": cell.rate,
         "labels": asdict(cell.labels),
-        "protocol": (study.scale, study.held_out, study.score, study.choose, study.choice_repeats),
+        "protocol": (scale, study.held_out, study.score, study.choose, repeats),
         "width": study.one_width,
         "curve": study.figure in ("time", "loss"),
     }

@@ -56,7 +56,8 @@ class RunTask(NamedTuple):
 
     def __call__(self) -> Runs:
         first = next(iter(self.chosen))
-        data = load(self.study.data_plan(first.data), self.study.scale, self.folder)
+        scale = self.study.scale_for(first.learner)
+        data = load(self.study.data_plan(first.data), scale, self.folder)
         found: dict[tuple[Cell, int], Outcome] = {}
         for seed in self.seeds:
             shown = split(self.study, data, self.study.stream_plan(first.stream), seed)
@@ -117,8 +118,11 @@ def execute(
 def run_tasks(study: Study, store: Store, folder: Path | None) -> list[Task]:
     """The runs that are still to be done, in groups that are worth their while."""
     tasks: list[Task] = []
-    order = sorted(study.cells(), key=lambda cell: (cell.data, cell.stream))
-    for _, group in groupby(order, key=lambda cell: (cell.data, cell.stream)):
+
+    def shown(cell: Cell) -> tuple[str, str, str]:
+        return cell.data, cell.stream, study.scale_for(cell.learner)
+
+    for _, group in groupby(sorted(study.cells(), key=shown), key=shown):
         cells = list(group)
         missing: dict[tuple[Cell, ...], list[int]] = {}
         for seed in range(study.repeats):
@@ -152,7 +156,8 @@ def run_cost(study: Study, cell: Cell) -> float:
     """About how many seconds a run takes."""
     entry = datasets.entry(cell_source(study, cell)) if is_known(study, cell) else None
     n, d = (entry.n or 10_000, entry.d or 100) if entry else (10_000, 100)
-    values = entry.nonzeros or n * d if entry and entry.sparse and study.scale == "raw" else n * d
+    raw = study.scale_for(cell.learner) == "raw"
+    values = entry.nonzeros or n * d if entry and entry.sparse and raw else n * d
     price = SECONDS_A_VALUE * values + 1e-6 * n
     name = study.learner_plan(cell.learner).algorithm
     if name == "SEL-2nd":
@@ -169,7 +174,8 @@ def choice_cost(study: Study, cell: Cell) -> float:
     once = run_cost(study, cell) / (searches if not study.one_width else 1)
     points = len(study.learner_plan(cell.learner).choices())
     folds = FOLDS if study.choose == "folds" else 1
-    trials = points * (study.choice_repeats * folds + searches) if points > 1 else 0
+    repeats = study.choice_repeats_for(cell.learner)
+    trials = points * (repeats * folds + searches) if points > 1 else 0
     return once * (trials + searches * study.one_width)
 
 

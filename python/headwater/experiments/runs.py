@@ -53,7 +53,7 @@ def choose(study: Study, cell: Cell, folder: Path | None) -> Chosen:
     those rows. By orders: the score of whole streams in orders that no repeat has.
     """
     plan = study.learner_plan(cell.learner)
-    data = load(study.data_plan(cell.data), study.scale, folder)
+    data = load(study.data_plan(cell.data), study.scale_for(cell.learner), folder)
     points = plan.choices()
     best = points[0]
     if len(points) > 1:
@@ -73,7 +73,7 @@ def _mean_scores(
     """The mean score of each point of the grid; its first stream gives its query width."""
     scores: list[list[float]] = [[] for _ in points]
     widths: list[float | None] = [None for _ in points]
-    for seed in range(study.choice_repeats):
+    for seed in range(study.choice_repeats_for(cell.learner)):
         for one in _trials(study, cell, data, seed):
             for place, point in enumerate(points):
                 outcome, widths[place] = _follow(study, cell, one, point, seed, widths[place])
