@@ -109,3 +109,19 @@ def test_a_mistake_is_a_sentence_that_names_the_file(
 def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"cannot be read: No such file"):
         read_study(tmp_path / "none.toml")
+
+
+def test_a_learner_may_have_its_own_scale_and_number_of_choices(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(
+        'title = "t"\ndata = ["vote"]\nscale = "unit"\nchoice_repeats = 3\n'
+        '[learners.PA]\n[learners.PAA]\nscale = "raw"\nchoice_repeats = 24\n'
+    )
+    study = read_study(file)
+    assert [study.scale_for(name) for name in ("PA", "PAA")] == ["unit", "raw"]
+    assert [study.choice_repeats_for(name) for name in ("PA", "PAA")] == [3, 24]
+    assert not study.learner_plan("PAA").parameters
+    with pytest.raises(ParameterError, match="scale must be one of raw, z-score"):
+        read(tmp_path, LEAST + 'scale = "log"\n')
+    with pytest.raises(ParameterError, match="choice_repeats must be a whole number, 1 or above"):
+        read(tmp_path, LEAST + "choice_repeats = 0\n")

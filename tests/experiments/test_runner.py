@@ -36,6 +36,23 @@ def test_the_number_of_jobs_does_not_change_a_byte(world: Path) -> None:
     assert contents(world / "one") == contents(world / "two")
 
 
+def test_a_learner_with_a_scale_of_its_own_runs_as_in_a_study_of_that_scale(world: Path) -> None:
+    study = read_study(world / "small.toml")
+    scaled = tuple(replace(plan, scale="unit") for plan in study.learners[:1])
+    mixed, alone = Store(world / "mixed", study), Store(world / "alone", study)
+    study = replace(study, data=study.data[1:], repeats=2, compare="", reach=0.0)
+    execute(replace(study, learners=(*scaled, study.learners[1])), mixed)
+    execute(replace(study, learners=study.learners[:1], scale="unit"), alone)
+    raw = Store(world / "raw", study)
+    execute(study, raw)
+    for (cell, seed), outcome in alone.runs.items():
+        assert mixed.runs[cell, seed].scores == outcome.scores
+        assert raw.runs[cell, seed].scores != outcome.scores
+    for cell, seed in mixed.runs:
+        if cell.learner == "cautious":
+            assert mixed.runs[cell, seed].scores == raw.runs[cell, seed].scores
+
+
 def test_dask_with_two_workers_gives_the_same_bytes(world: Path) -> None:
     distributed = pytest.importorskip("distributed")
     study = read_study(world / "small.toml")
