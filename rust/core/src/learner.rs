@@ -122,7 +122,8 @@ pub struct Entrant {
     pub features: Vec<Feature>,
     /// With a view that looks at events as a whole: its factor and energy.
     pub whole: [f64; 2],
-    pub(crate) seats: Vec<Slot>,
+    /// Where the view keeps the features' statistics; filled in by [`Learner::find_seats`].
+    pub seats: Vec<Slot>,
     shown: Shown,
     /// Whether `shown` is still to be kept.
     pending: bool,
@@ -234,11 +235,21 @@ impl Learner {
         self.model.note()
     }
 
-    /// Find the slots of an event's features, and where the view keeps their statistics.
+    /// How many names it knows, learned or only met.
+    pub fn names_met(&self) -> usize {
+        let met = self.view.as_ref().map_or(0, |view| view.vocabulary().len());
+        self.vocabulary.len().max(met)
+    }
+
+    /// Find the slots of an event's features.
     ///
     /// A feature whose slot is not `UNKNOWN` was looked up before; slots never change.
-    pub fn look_up(&self, names: &(impl Names + ?Sized), event: &mut Entrant) -> Result<(), Error> {
-        for (position, feature) in event.features.iter_mut().enumerate() {
+    pub fn find_slots(
+        &self,
+        names: &(impl Names + ?Sized),
+        features: &mut [Feature],
+    ) -> Result<(), Error> {
+        for (position, feature) in features.iter_mut().enumerate() {
             if feature.slot == UNKNOWN {
                 feature.slot = self.vocabulary.slot(names.name(position));
             }
@@ -247,13 +258,19 @@ impl Learner {
                 check.map_err(|text| Error::Event(format!("event: {text}")))?;
             }
         }
-        if let Some(view) = &self.view {
-            event.seats.clear();
-            event
-                .seats
-                .extend((0..event.features.len()).map(|position| view.seat(names.name(position))));
-        }
         Ok(())
+    }
+
+    /// Find where the view keeps their statistics; seats that are not `UNKNOWN` were found before.
+    pub fn find_seats(&self, names: &(impl Names + ?Sized), event: &mut Entrant) {
+        if let Some(view) = &self.view {
+            event.seats.resize(event.features.len(), UNKNOWN);
+            for (position, seat) in event.seats.iter_mut().enumerate() {
+                if *seat == UNKNOWN {
+                    *seat = view.seat(names.name(position));
+                }
+            }
+        }
     }
 
     /// Bring an event that is not part of the stream to the model's view of it.

@@ -1,11 +1,15 @@
 //! Events and labels, from Python and back.
 
+use std::sync::Arc;
+
 use headwater_core::{Entrant, Feature, Label, Name, Names, UNKNOWN};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyMapping, PyString};
 
+use crate::dict::{read_plain, read_same};
 use crate::errors::{AnswerError, EventError, LabelError};
+use crate::memory::Shape;
 
 /// A feature's name as the event gave it.
 pub enum Key {
@@ -41,30 +45,28 @@ impl Names for Keys<'_, '_> {
 /// An event: its names and, once looked up, its slots. Absent features are left out.
 #[derive(Default)]
 pub struct Event {
-    pub keys: Vec<Key>,
+    pub keys: Arc<Vec<Key>>,
     pub entrant: Entrant,
-    /// Whether a name may be there twice, which plain names of a plain dict are not.
-    may_repeat: bool,
 }
 
 impl Event {
-    /// Read a mapping from feature name to value.
-    pub fn read(x: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut event = Self::default();
+    /// Read a mapping from feature name to value. If its names are those of `shape`, which many
+    /// events may share, they are not even copied.
+    pub fn read(x: &Bound<'_, PyAny>, shape: Option<&Shape>) -> PyResult<Self> {
         if let Ok(dict) = x.cast_exact::<PyDict>() {
-            event.reserve(dict.len());
-            let mut plain = true;
-            for (name, value) in dict {
-                if !(is_plain_name(&name) && is_plain(&value)) {
-                    plain = false; // reading it may run Python code, which may change the dict
-                    break;
-                }
-                event.push(&name, &value)?;
+            let mut features = Vec::with_capacity(dict.len() + 3); // and perhaps the learner's own
+            if let Some(shape) = shape
+                && read_same(dict, &shape.keys, &shape.slots, &mut features)
+            {
+                let mut entrant = Entrant::new(features);
+                entrant.seats.extend_from_slice(&shape.seats);
+                return Ok(Self { keys: shape.keys.clone(), entrant });
             }
-            if plain {
-                return event.checked(x.py());
+            features.clear();
+            let mut keys = Vec::with_capacity(dict.len());
+            if read_plain(dict, &mut keys, &mut features) {
+                return Ok(Self { keys: Arc::new(keys), entrant: Entrant::new(features) });
             }
-            event = Self::default();
         }
         let mapping = x.cast::<PyMapping>().map_err(|_| {
             EventError::new_err(format!(
@@ -72,34 +74,30 @@ impl Event {
                 type_name(x)
             ))
         })?;
-        event.may_repeat = true;
+        let mut items = Items::default();
         for item in mapping.items()? {
             let (name, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-            event.push(&name, &value)?;
+            items.push(&name, &value)?;
         }
-        event.checked(x.py())
+        items.check(x.py())?;
+        Ok(Self { keys: Arc::new(items.keys), entrant: Entrant::new(items.features) })
     }
+}
 
-    fn reserve(&mut self, count: usize) {
-        self.keys.reserve(count);
-        self.entrant.features.reserve(count + 3); // and perhaps the learner's own
-    }
+/// The items of a mapping of any kind, whose values may be of any kind.
+#[derive(Default)]
+struct Items {
+    keys: Vec<Key>,
+    features: Vec<Feature>,
+}
 
+impl Items {
     fn push(&mut self, name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        if let (Ok(text), Ok(number)) =
-            (name.cast_exact::<PyString>(), value.cast_exact::<PyFloat>())
-            && number.value().is_finite()
-        {
-            self.keys.push(Key::Text(text.clone().unbind()));
-            self.entrant.features.push(Feature { slot: UNKNOWN, value: number.value() });
-            return Ok(());
-        }
         let key = read_name("event", name)?;
         if value.is_none() {
             return Ok(());
         }
         let (key, number) = if let Ok(text) = value.cast::<PyString>() {
-            self.may_repeat = true;
             (Key::Text(indicator(name, text)?), 1.0)
         } else {
             (key, read_value(name, value)?)
@@ -114,23 +112,22 @@ impl Event {
             )));
         }
         self.keys.push(key);
-        self.entrant.features.push(Feature { slot: UNKNOWN, value: number });
+        self.features.push(Feature { slot: UNKNOWN, value: number });
         Ok(())
     }
 
     /// Refuse a name that is there twice.
-    fn checked(self, py: Python<'_>) -> PyResult<Self> {
-        if self.may_repeat {
-            check_names(py, &self.keys)?;
-            let keys = Keys { py, keys: &self.keys };
-            let mut names: Vec<Name<'_>> = (0..self.keys.len()).map(|i| keys.name(i)).collect();
-            names.sort_unstable();
-            let mut pairs = names.windows(2);
-            if let Some([name, _]) = pairs.find(|pair| pair[0] == pair[1]) {
-                return Err(EventError::new_err(format!("event: feature {name} is there twice.")));
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        check_names(py, &self.keys)?;
+        let keys = Keys { py, keys: &self.keys };
+        let mut names: Vec<Name<'_>> = (0..self.keys.len()).map(|i| keys.name(i)).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => {
+                Err(EventError::new_err(format!("event: feature {} is there twice.", pair[0])))
             }
+            None => Ok(()),
         }
-        Ok(self)
     }
 }
 
@@ -142,18 +139,6 @@ pub fn check_names(py: Python<'_>, keys: &[Key]) -> PyResult<()> {
         }
     }
     Ok(())
-}
-
-fn is_plain_name(name: &Bound<'_, PyAny>) -> bool {
-    name.is_exact_instance_of::<PyString>() || name.is_exact_instance_of::<PyInt>()
-}
-
-fn is_plain(value: &Bound<'_, PyAny>) -> bool {
-    value.is_exact_instance_of::<PyFloat>()
-        || value.is_exact_instance_of::<PyInt>()
-        || value.is_exact_instance_of::<PyBool>()
-        || value.is_exact_instance_of::<PyString>()
-        || value.is_none()
 }
 
 /// A feature's name; `place` says where it stands, for the sentence.

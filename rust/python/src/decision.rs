@@ -1,5 +1,6 @@
 //! What was decided about one event: kept until its label comes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use headwater_core::{Entrant, Feature, UNKNOWN};
@@ -39,7 +40,7 @@ pub struct Decision {
     /// Whether it was.
     #[pyo3(get)]
     pub asked: bool,
-    pub keys: Vec<Key>,
+    pub keys: Arc<Vec<Key>>,
     /// As the model saw them, without the learner's own; slots are those of the learner with this
     /// identity.
     features: Vec<Feature>,
@@ -93,18 +94,16 @@ impl Decision {
         headwater_core::Decision { class: None, margin, query_probability, asked }.weight()
     }
 
-    /// The features, with slots only if they are this learner's.
-    pub fn entrant_for(&self, learner: u64) -> Entrant {
-        let mut features = Vec::with_capacity(self.features.len() + 3);
-        features.extend_from_slice(&self.features);
+    /// Fill in the event's features, with slots only if they are this learner's.
+    pub fn fill(&self, event: &mut Entrant, learner: u64) {
+        event.features.clear();
+        event.features.extend_from_slice(&self.features);
         if learner != self.learner {
-            for feature in &mut features {
+            for feature in &mut event.features {
                 feature.slot = UNKNOWN;
             }
         }
-        let mut entrant = Entrant::new(features);
-        entrant.whole = self.whole;
-        entrant
+        event.whole = self.whole;
     }
 }
 
@@ -153,7 +152,7 @@ impl Decision {
         whole: [f64; 2],
     ) -> PyResult<Self> {
         let decided = headwater_core::Decision { class: None, margin, query_probability, asked };
-        let mut event = Event::read(features)?;
+        let mut event = Event::read(features, None)?;
         check_names(features.py(), &event.keys)?;
         let given = seen_as.map(|values| {
             let seen = event.entrant.features.iter_mut().zip(values);

@@ -3,7 +3,7 @@
 #![allow(clippy::redundant_closure_for_method_calls)] // lifetimes need the closure
 
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use headwater_core as core;
@@ -90,24 +90,27 @@ impl Learner {
         x: &Bound<'_, PyAny>,
         f: impl FnOnce(&mut Inner, &mut Event, &Keys<'_, '_>) -> Result<T, core::Error>,
     ) -> PyResult<(T, Event)> {
-        let (py, mut event) = (x.py(), Event::read(x)?);
-        let keys = std::mem::take(&mut event.keys);
+        let py = x.py();
+        let shape = self.with(py, |inner| Ok(inner.memory.shape()))?;
+        let mut event = Event::read(x, shape.as_deref())?;
+        let keys = event.keys.clone();
         let names = Keys { py, keys: &keys };
+        let known = shape.is_some_and(|shape| Arc::ptr_eq(&shape.keys, &keys));
         let result = self.with(py, |inner| {
-            let missed = inner.memory.recall(py, &keys, &mut event.entrant)?;
-            inner.core.look_up(&names, &mut event.entrant)?;
+            let missed = !known && inner.memory.recall(py, &keys, &mut event.entrant)?;
+            inner.core.find_slots(&names, &mut event.entrant.features)?;
+            inner.core.find_seats(&names, &mut event.entrant);
             if missed {
-                let known = inner.core.vocabulary_len();
+                let known = inner.core.names_met();
                 inner.memory.remember(py, &keys, &event.entrant, known);
             }
+            inner.memory.note(&keys, &event.entrant);
             f(inner, &mut event, &names)
         });
         if result.is_err() {
             check_names(py, &keys)?; // its sentence names the one that is no text
         }
-        let result = result?;
-        event.keys = keys;
-        Ok((result, event))
+        Ok((result?, event))
     }
 
     /// The same for a batch: the interpreter's lock is released, and Ctrl-C is looked for.
@@ -324,11 +327,12 @@ impl Learner {
         let label = self.given_label(y)?;
         decision.answer(|| {
             self.with(py, |inner| {
-                let mut entrant = decision.entrant_for(inner.identity);
+                let Inner { core, answered, identity, .. } = inner;
+                decision.fill(answered, *identity);
                 let names = Keys { py, keys: &decision.keys };
-                inner.core.look_up(&names, &mut entrant)?;
-                inner.core.add_own(&mut entrant);
-                inner.core.study(&mut entrant.features, &names, &label, decision.weight())?;
+                core.find_slots(&names, &mut answered.features)?;
+                core.add_own(answered);
+                core.study(&mut answered.features, &names, &label, decision.weight())?;
                 Ok(())
             })
         })

@@ -5,6 +5,7 @@ mod arrow;
 mod config;
 mod convert;
 mod decision;
+mod dict;
 mod errors;
 mod files;
 mod frames;

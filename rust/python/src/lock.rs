@@ -12,12 +12,19 @@ pub struct Inner {
     pub core: core::Learner,
     pub identity: u64,
     pub memory: Memory,
+    /// The event of the decision that is being answered; used again and again.
+    pub answered: core::Entrant,
 }
 
 impl Inner {
     pub fn new(core: core::Learner) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { core, identity: NEXT.fetch_add(1, Ordering::Relaxed), memory: Memory::default() }
+        Self {
+            core,
+            identity: NEXT.fetch_add(1, Ordering::Relaxed),
+            memory: Memory::default(),
+            answered: core::Entrant::default(),
+        }
     }
 }
 

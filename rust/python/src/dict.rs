@@ -1,0 +1,111 @@
+//! Plain dicts, read by pointers that are only borrowed: an event costs little more than its values.
+//!
+//! This needs `unsafe`: what `PyDict_Next` gives lives as long as the dict is not changed. Nothing
+//! in this file runs Python code, gives up the interpreter's lock or makes an object, so nothing can
+//! change it; a name that is to be kept is counted as a reference of its own.
+
+use headwater_core::{Feature, Slot, UNKNOWN};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use crate::convert::Key;
+
+/// If the dict's names are these very objects in this order, and its values numbers: the features,
+/// with these slots. Otherwise false, and `features` is of no use.
+pub fn read_same(
+    dict: &Bound<'_, PyDict>,
+    keys: &[Key],
+    slots: &[Slot],
+    features: &mut Vec<Feature>,
+) -> bool {
+    if dict.len() != keys.len() {
+        return false;
+    }
+    let mut items = Items::of(dict);
+    for (key, &slot) in keys.iter().zip(slots) {
+        // SAFETY: see `Items::next`; the pointers are used before the next step.
+        let Some((name, value)) = (unsafe { items.next() }) else { return false };
+        let Key::Text(text) = key else { return false };
+        // SAFETY: the value is alive, because the dict holds it.
+        let Some(value) = (unsafe { plain_number(value) }) else { return false };
+        if text.as_ptr() != name {
+            return false;
+        }
+        features.push(Feature { slot, value });
+    }
+    true
+}
+
+/// If the dict's names are texts and its values numbers: its names and features. Otherwise false,
+/// and `keys` and `features` are of no use.
+pub fn read_plain(
+    dict: &Bound<'_, PyDict>,
+    keys: &mut Vec<Key>,
+    features: &mut Vec<Feature>,
+) -> bool {
+    let mut items = Items::of(dict);
+    // SAFETY: see `Items::next`; the pointers are used before the next step.
+    while let Some((name, value)) = unsafe { items.next() } {
+        // SAFETY: name and value are alive, because the dict holds them; the name is a text by its
+        // type, and `Py` counts a reference of its own.
+        unsafe {
+            if ffi::PyUnicode_CheckExact(name) == 0 {
+                return false;
+            }
+            let Some(value) = plain_number(value) else { return false };
+            let name = Borrowed::from_ptr(dict.py(), name).cast_unchecked::<PyString>();
+            keys.push(Key::Text(name.to_owned().unbind()));
+            features.push(Feature { slot: UNKNOWN, value });
+        }
+    }
+    true
+}
+
+struct Items {
+    dict: *mut ffi::PyObject,
+    position: ffi::Py_ssize_t,
+}
+
+impl Items {
+    fn of(dict: &Bound<'_, PyDict>) -> Self {
+        Self { dict: dict.as_ptr(), position: 0 }
+    }
+
+    /// The next name and value.
+    ///
+    /// # Safety
+    /// The dict must be alive and unchanged since the first step, and the pointers must not be used
+    /// after it has changed.
+    unsafe fn next(&mut self) -> Option<(*mut ffi::PyObject, *mut ffi::PyObject)> {
+        let (mut name, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the dict is alive, as the caller says.
+        let more = unsafe {
+            ffi::PyDict_Next(self.dict, &raw mut self.position, &raw mut name, &raw mut value)
+        };
+        (more != 0).then_some((name, value))
+    }
+}
+
+/// The number that an exact float or int is, if it is finite: reading it runs no code.
+///
+/// # Safety
+/// The object must be alive.
+unsafe fn plain_number(object: *mut ffi::PyObject) -> Option<f64> {
+    // SAFETY: the object is alive, as the caller says, and of the type that each call wants.
+    let number = unsafe {
+        if ffi::PyFloat_CheckExact(object) != 0 {
+            ffi::PyFloat_AsDouble(object)
+        } else if ffi::PyLong_CheckExact(object) != 0 {
+            let number = ffi::PyLong_AsDouble(object);
+            if number == -1.0 && !ffi::PyErr_Occurred().is_null() {
+                ffi::PyErr_Clear(); // too large: refused by name where every value is read
+                return None;
+            }
+            number
+        } else {
+            return None;
+        }
+    };
+    number.is_finite().then_some(number)
+}
