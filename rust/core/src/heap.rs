@@ -2,18 +2,29 @@
 //!
 //! Ordered by (key, newest slot first), so among equal weights the older slot stays. The order is
 //! total, so what is popped depends on the weights alone and not on the history of the heap.
+//!
+//! Most weights grow in most steps, and few of them are ever among the smallest. So a key that grows
+//! is not moved: an entry's key is at most the weight, and is set right when it comes to the top.
 
 use crate::vocabulary::{Slot, UNKNOWN};
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    key: f64, // |v| > 0
-    slot: Slot,
-}
+/// A key and its slot as one number, so that one comparison orders them: the bits of a positive
+/// float rise with it, and below them stands the slot, newest first.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct Entry(u128);
 
 impl Entry {
-    fn goes_before(self, other: Self) -> bool {
-        self.key < other.key || (self.key == other.key && self.slot > other.slot)
+    /// 0 < key ≤ |v|
+    fn new(key: f64, slot: Slot) -> Self {
+        Self(u128::from(key.to_bits()) << 32 | u128::from(!slot))
+    }
+
+    fn key(self) -> f64 {
+        f64::from_bits((self.0 >> 32) as u64)
+    }
+
+    fn slot(self) -> Slot {
+        !(self.0 as u32)
     }
 }
 
@@ -34,12 +45,15 @@ impl Heap {
     }
 
     /// Put a new slot in place of the smallest, unless it is the smallest itself; returns the one
-    /// that is out.
-    pub fn exchange(&mut self, slot: Slot, key: f64) -> Slot {
-        let entry = Entry { key, slot };
-        match self.entries.first() {
-            Some(smallest) if !entry.goes_before(*smallest) => {
-                let out = smallest.slot;
+    /// that is out. `now` gives the keys of the others.
+    pub fn exchange(&mut self, slot: Slot, key: f64, now: impl Fn(Slot) -> f64) -> Slot {
+        let entry = Entry::new(key, slot);
+        // The first is at most the smallest, so that one below it need not wait for it.
+        if self.entries.first().is_none_or(|first| entry < *first) {
+            return slot;
+        }
+        match self.smallest(now) {
+            Some(out) if entry > self.entries[0] => {
                 self.positions[out as usize] = UNKNOWN;
                 self.make_room(slot);
                 self.entries[0] = entry;
@@ -57,62 +71,65 @@ impl Heap {
     }
 
     pub fn slots(&self) -> impl Iterator<Item = Slot> {
-        self.entries.iter().map(|entry| entry.slot)
+        self.entries.iter().map(|entry| entry.slot())
     }
 
     /// Set the keys of all slots anew; 0 takes one out.
     pub fn set_all(&mut self, key: impl Fn(Slot) -> f64) {
         for entry in &mut self.entries {
-            entry.key = key(entry.slot);
-            self.positions[entry.slot as usize] = UNKNOWN;
+            let slot = entry.slot();
+            *entry = Entry::new(key(slot), slot);
+            self.positions[slot as usize] = UNKNOWN;
         }
-        self.entries.retain(|entry| entry.key > 0.0);
+        self.entries.retain(|entry| entry.key() > 0.0);
         for (position, entry) in self.entries.iter().enumerate() {
-            self.positions[entry.slot as usize] = position as u32;
+            self.positions[entry.slot() as usize] = position as u32;
         }
         for position in (0..self.entries.len() / 2).rev() {
             self.sift_down(position);
         }
     }
 
-    /// Set the key of a slot; 0 takes it out.
+    /// Set the key of a slot; 0 takes it out. One that has grown need not be told.
     pub fn set(&mut self, slot: Slot, key: f64) {
         self.make_room(slot);
         let position = self.positions[slot as usize];
         if position == UNKNOWN {
             if key > 0.0 {
-                self.entries.push(Entry { key, slot });
+                self.entries.push(Entry::new(key, slot));
                 self.sift_up(self.entries.len() - 1);
             }
         } else if key == 0.0 {
             self.take_out(position as usize);
-        } else {
-            let position = position as usize;
-            let shrank = key < self.entries[position].key;
-            self.entries[position].key = key;
-            if shrank { self.sift_up(position) } else { self.sift_down(position) }
+        } else if key < self.entries[position as usize].key() {
+            self.entries[position as usize] = Entry::new(key, slot);
+            self.sift_up(position as usize);
         }
     }
 
-    /// The slot with the smallest key.
-    pub fn smallest(&self) -> Option<Slot> {
-        self.entries.first().map(|entry| entry.slot)
-    }
-
-    /// Take out the smallest.
-    #[cfg(test)]
-    pub fn pop(&mut self) -> Option<Slot> {
-        let slot = self.entries.first()?.slot;
-        self.take_out(0);
-        Some(slot)
+    /// The slot with the smallest key; `now` gives their keys.
+    pub fn smallest(&mut self, now: impl Fn(Slot) -> f64) -> Option<Slot> {
+        loop {
+            let top = self.entries.first_mut()?;
+            let slot = top.slot();
+            let entry = Entry::new(now(slot), slot);
+            if entry == *top {
+                return Some(slot);
+            }
+            *top = entry;
+            self.sift_down(0);
+        }
     }
 
     fn take_out(&mut self, position: usize) {
         let out = self.entries.swap_remove(position);
-        self.positions[out.slot as usize] = UNKNOWN;
+        self.positions[out.slot() as usize] = UNKNOWN;
         if position < self.entries.len() {
-            let moved = self.entries[position];
-            if moved.goes_before(out) { self.sift_up(position) } else { self.sift_down(position) }
+            if self.entries[position] < out {
+                self.sift_up(position)
+            } else {
+                self.sift_down(position)
+            }
         }
     }
 
@@ -120,7 +137,7 @@ impl Heap {
         let entry = self.entries[position];
         while position > 0 {
             let parent = (position - 1) / 2;
-            if !entry.goes_before(self.entries[parent]) {
+            if entry > self.entries[parent] {
                 break;
             }
             self.put(position, self.entries[parent]);
@@ -133,18 +150,13 @@ impl Heap {
         let entry = self.entries[position];
         loop {
             let left = 2 * position + 1;
-            if left >= self.entries.len() {
-                break;
-            }
-            let right = left + 1;
-            let smaller = if right < self.entries.len()
-                && self.entries[right].goes_before(self.entries[left])
-            {
-                right
-            } else {
-                left
+            let smaller = match self.entries.get(left..) {
+                // Added, not branched on: which of the two it is cannot be foreseen.
+                Some([a, b, ..]) => left + usize::from(b < a),
+                Some([_]) => left,
+                _ => break,
             };
-            if !self.entries[smaller].goes_before(entry) {
+            if entry < self.entries[smaller] {
                 break;
             }
             self.put(position, self.entries[smaller]);
@@ -155,7 +167,7 @@ impl Heap {
 
     fn put(&mut self, position: usize, entry: Entry) {
         self.entries[position] = entry;
-        self.positions[entry.slot as usize] = position as u32;
+        self.positions[entry.slot() as usize] = position as u32;
     }
 }
 
@@ -164,8 +176,10 @@ mod tests {
     use super::*;
     use crate::random::Generator;
 
-    fn drain(heap: &mut Heap) -> Vec<Slot> {
-        std::iter::from_fn(|| heap.pop()).collect()
+    /// The slots, smallest key first.
+    fn drain(heap: &mut Heap, now: impl Fn(Slot) -> f64) -> Vec<Slot> {
+        let mut next = || heap.smallest(&now).inspect(|_| heap.take_out(0));
+        std::iter::from_fn(|| next()).collect()
     }
 
     #[test]
@@ -175,19 +189,20 @@ mod tests {
             heap.set(slot, 0.5);
         }
         heap.set(3, 0.25);
-        assert_eq!(drain(&mut heap), [3, 2, 1, 0]);
+        assert_eq!(drain(&mut heap, |slot| if slot == 3 { 0.25 } else { 0.5 }), [3, 2, 1, 0]);
     }
 
     #[test]
     fn an_exchange_puts_out_the_smallest() {
         let mut heap = Heap::default();
+        let now = |slot| [1.0, 2.0, 0.5, 1.0, 1.5, 1.0][slot as usize];
         heap.set(0, 1.0);
         heap.set(1, 2.0);
-        assert_eq!(heap.exchange(2, 0.5), 2);
-        assert_eq!(heap.exchange(3, 1.0), 3); // a tie: the older stays
-        assert_eq!(heap.exchange(4, 1.5), 0);
-        assert_eq!(drain(&mut heap), [4, 1]);
-        assert_eq!(heap.exchange(5, 1.0), 5); // there is no place at all
+        assert_eq!(heap.exchange(2, 0.5, now), 2);
+        assert_eq!(heap.exchange(3, 1.0, now), 3); // a tie: the older stays
+        assert_eq!(heap.exchange(4, 1.5, now), 0);
+        assert_eq!(drain(&mut heap, now), [4, 1]);
+        assert_eq!(heap.exchange(5, 1.0, now), 5); // there is no place at all
     }
 
     #[test]
@@ -197,7 +212,7 @@ mod tests {
         heap.set(1, 2.0);
         heap.set(0, 0.0);
         heap.set(5, 0.0);
-        assert_eq!(drain(&mut heap), [1]);
+        assert_eq!(drain(&mut heap, |_| 2.0), [1]);
     }
 
     #[test]
@@ -208,7 +223,7 @@ mod tests {
         }
         heap.set_all(|slot| if slot == 3 { 0.0 } else { 5.0 });
         heap.set(3, 6.0);
-        assert_eq!(drain(&mut heap), [2, 1, 0, 3]);
+        assert_eq!(drain(&mut heap, |slot| if slot == 3 { 6.0 } else { 5.0 }), [2, 1, 0, 3]);
     }
 
     #[test]
@@ -219,11 +234,13 @@ mod tests {
         for _ in 0..5_000 {
             let slot = (generator.uniform() * 60.0) as usize;
             let key = (generator.uniform() * 12.0).floor() / 4.0; // many ties, many zeros
+            if key <= keys[slot] || keys[slot] == 0.0 || generator.uniform() < 0.5 {
+                heap.set(slot as Slot, key); // one that grows need not be told
+            }
             keys[slot] = key;
-            heap.set(slot as Slot, key);
         }
         let mut expected: Vec<Slot> = (0..60).filter(|&s| keys[s as usize] > 0.0).collect();
         expected.sort_by(|&a, &b| keys[a as usize].total_cmp(&keys[b as usize]).then(b.cmp(&a)));
-        assert_eq!(drain(&mut heap), expected);
+        assert_eq!(drain(&mut heap, |slot| keys[slot as usize]), expected);
     }
 }

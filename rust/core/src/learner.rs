@@ -251,11 +251,10 @@ impl Learner {
     ) -> Result<(), Error> {
         for (position, feature) in features.iter_mut().enumerate() {
             if feature.slot == UNKNOWN {
-                feature.slot = self.vocabulary.slot(names.name(position));
-            }
-            if self.added_slots.contains(&feature.slot) {
-                let check = self.config.added.check(names.name(position));
+                let name = names.name(position);
+                let check = self.config.added.check(name);
                 check.map_err(|text| Error::Event(format!("event: {text}")))?;
+                feature.slot = self.vocabulary.slot(name);
             }
         }
         Ok(())
@@ -464,9 +463,11 @@ impl Learner {
         let name_of = |position: usize| {
             if position < given { names.name(position) } else { added[position - given] }
         };
-        let mut new: Vec<usize> =
-            (0..features.len()).filter(|&i| features[i].slot == UNKNOWN).collect();
-        new.sort_unstable_by(|&a, &b| name_of(a).cmp(&name_of(b)));
+        let mut new: Vec<usize> = Vec::new();
+        if features.iter().any(|feature| feature.slot == UNKNOWN) {
+            new.extend((0..features.len()).filter(|&i| features[i].slot == UNKNOWN));
+            new.sort_unstable_by(|&a, &b| name_of(a).cmp(&name_of(b)));
+        }
         self.vocabulary.room_for(new.len())?;
         let known = self.vocabulary.len();
         for (rank, &position) in new.iter().enumerate() {

@@ -283,7 +283,7 @@ impl Olvf {
             l1_radius: self.config.l1_radius,
         };
         let kept = sparsifier.kept(self.rows.len(), false);
-        while let Some(slot) = self.ranks.as_ref().and_then(|ranks| ranks.beyond(kept)) {
+        while let Some(slot) = self.beyond(kept) {
             self.put(slot, Row::default());
         }
     }
@@ -338,11 +338,18 @@ impl Olvf {
     }
 }
 
-impl Ranks {
+impl Olvf {
     /// A slot with a weight that is not among the `kept` first; none if all are.
-    fn beyond(&self, kept: usize) -> Option<Slot> {
+    fn beyond(&mut self, kept: usize) -> Option<Slot> {
+        let Self { rows, ranks, .. } = self;
+        ranks.as_mut()?.beyond(kept, |slot| rows[slot as usize].v.abs())
+    }
+}
+
+impl Ranks {
+    fn beyond(&mut self, kept: usize, now: impl Fn(Slot) -> f64) -> Option<Slot> {
         if self.heap.len() > kept {
-            return self.heap.smallest();
+            return self.heap.smallest(now);
         }
         let places = kept - self.heap.len();
         let &newest = self.silent.last()?;

@@ -175,8 +175,9 @@ impl Weights {
     pub fn dot(&self, vector: usize, features: &[Feature]) -> f64 {
         let mut sum = 0.0;
         for feature in features {
-            if self.knows(feature.slot) {
-                sum += self.values[self.index(feature.slot, vector)] * feature.value;
+            // A new or unknown name has no row: its slot, and so its index, is too large.
+            if let Some(value) = self.values.get(self.index(feature.slot, vector)) {
+                sum += value * feature.value;
             }
         }
         self.vectors[vector].scale * sum
@@ -257,6 +258,7 @@ impl Weights {
             }
             return;
         }
+        let (mut bound, mut growth) = (part.bound, 0.0);
         for feature in features {
             let index = feature.slot as usize * self.width + vector;
             let mut change = per_value * feature.value;
@@ -272,28 +274,27 @@ impl Weights {
                     Narrowing::AddPrecision(beta) => *sigma /= 1.0 + beta * *sigma * x * x,
                 }
             }
-            let old = self.values[index];
+            let value = &mut self.values[index];
+            let old = *value;
             let mut new = old + change;
             if new.abs() < TINY {
                 new = 0.0;
             }
-            if new == old {
-                continue;
-            }
-            self.values[index] = new;
-            part.bound = part.bound.max(new.abs());
-            match norm {
-                Norm::None => {}
-                Norm::Absolute => part.norm.add(new.abs() - old.abs()),
-                Norm::Squared => part.norm.add(new * new - old * old),
-            }
+            *value = new;
+            let (size, before) = (new.abs(), old.abs());
+            bound = bound.max(size);
+            growth += if norm == Norm::Squared { new * new - old * old } else { size - before };
             if ranks {
-                if old == 0.0 {
+                if old == 0.0 && new != 0.0 {
                     part.fresh.push(feature.slot);
-                } else {
-                    part.heap.set(feature.slot, new.abs());
+                } else if size < before {
+                    part.heap.set(feature.slot, size);
                 }
             }
+        }
+        part.bound = bound;
+        if norm != Norm::None {
+            part.norm.add(growth);
         }
     }
 
@@ -329,11 +330,13 @@ impl Weights {
         let fresh = std::mem::take(&mut self.vectors[vector].fresh);
         for &slot in &fresh {
             let key = self.values[self.index(slot, vector)].abs();
-            let heap = &mut self.vectors[vector].heap;
+            let Self { vectors, values, width, .. } = self;
+            let heap = &mut vectors[vector].heap;
             if heap.len() < kept {
                 heap.set(slot, key);
             } else {
-                let out = heap.exchange(slot, key);
+                let now = |slot: Slot| values[slot as usize * *width + vector].abs();
+                let out = heap.exchange(slot, key, now);
                 self.let_go(out, vector);
             }
         }

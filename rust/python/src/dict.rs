@@ -23,7 +23,8 @@ pub fn read_same(
         return false;
     }
     let mut items = Items::of(dict);
-    for (key, &slot) in keys.iter().zip(slots) {
+    features.extend(slots.iter().map(|&slot| Feature { slot, value: 0.0 }));
+    for (key, feature) in keys.iter().zip(features) {
         // SAFETY: see `Items::next`; the pointers are used before the next step.
         let Some((name, value)) = (unsafe { items.next() }) else { return false };
         let Key::Text(text) = key else { return false };
@@ -32,7 +33,7 @@ pub fn read_same(
         if text.as_ptr() != name {
             return false;
         }
-        features.push(Feature { slot, value });
+        feature.value = value;
     }
     true
 }

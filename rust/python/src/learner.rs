@@ -95,16 +95,21 @@ impl Learner {
         let mut event = Event::read(x, shape.as_deref())?;
         let keys = event.keys.clone();
         let names = Keys { py, keys: &keys };
-        let known = shape.is_some_and(|shape| Arc::ptr_eq(&shape.keys, &keys));
+        let shape = shape.filter(|shape| Arc::ptr_eq(&shape.keys, &keys));
         let result = self.with(py, |inner| {
-            let missed = !known && inner.memory.recall(py, &keys, &mut event.entrant)?;
-            inner.core.find_slots(&names, &mut event.entrant.features)?;
-            inner.core.find_seats(&names, &mut event.entrant);
-            if missed {
-                let known = inner.core.names_met();
-                inner.memory.remember(py, &keys, &event.entrant, known);
+            let Inner { core, memory, .. } = inner;
+            if !shape.as_ref().is_some_and(|shape| shape.complete) {
+                let missed = match shape {
+                    Some(_) => Vec::new(),
+                    None => memory.recall(py, &keys, &mut event.entrant)?,
+                };
+                core.find_slots(&names, &mut event.entrant.features)?;
+                core.find_seats(&names, &mut event.entrant);
+                if !missed.is_empty() {
+                    memory.remember(py, &keys, &event.entrant, &missed, core.names_met());
+                }
+                memory.note(&keys, &event.entrant, core.has_view());
             }
-            inner.memory.note(&keys, &event.entrant);
             f(inner, &mut event, &names)
         });
         if result.is_err() {

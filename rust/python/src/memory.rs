@@ -1,8 +1,8 @@
 //! Slots of the names met lately, by the very objects: most streams use the same texts again, and
 //! an object that is known need be neither hashed nor compared. Many repeat whole events' names.
 //!
-//! A table with one place a text. It holds on to its texts, so that no other object can come to lie
-//! where one of them lay.
+//! A table with two places for a text. It holds on to its texts, so that no other object can come to
+//! lie where one of them lay.
 
 use std::sync::Arc;
 
@@ -20,20 +20,15 @@ pub struct Shape {
     pub keys: Arc<Vec<Key>>,
     pub slots: Vec<Slot>,
     pub seats: Vec<Slot>,
+    /// Whether none of them is unknown, so that nothing need be looked up.
+    pub complete: bool,
 }
 
 impl Shape {
-    fn of(keys: &Arc<Vec<Key>>, event: &Entrant) -> Self {
-        Self {
-            keys: keys.clone(),
-            slots: event.features.iter().map(|feature| feature.slot).collect(),
-            seats: event.seats.clone(),
-        }
-    }
-
-    fn holds(&self, event: &Entrant) -> bool {
-        let slots = event.features.iter().map(|feature| feature.slot);
-        self.seats == event.seats && self.slots.iter().copied().eq(slots)
+    fn of(keys: &Arc<Vec<Key>>, event: &Entrant, has_view: bool) -> Self {
+        let slots: Vec<Slot> = event.features.iter().map(|feature| feature.slot).collect();
+        let complete = !slots.contains(&UNKNOWN) && !(has_view && event.seats.contains(&UNKNOWN));
+        Self { keys: keys.clone(), slots, seats: event.seats.clone(), complete }
     }
 }
 
@@ -57,66 +52,74 @@ impl Memory {
         self.shape.clone()
     }
 
-    /// Note the names and slots of an event, for the next one.
-    pub fn note(&mut self, keys: &Arc<Vec<Key>>, event: &Entrant) {
-        match (&self.shape, &self.last) {
-            (Some(shape), _) if Arc::ptr_eq(&shape.keys, keys) => {
-                if !shape.holds(event) {
-                    self.shape = Some(Arc::new(Shape::of(keys, event)));
-                }
-                return;
-            }
-            (_, Some(last)) if are_same(last, keys) => {
-                self.shape = Some(Arc::new(Shape::of(keys, event)));
-            }
-            _ => {}
+    /// Note the names and slots of an event, for the next one. Not for one whose shape is complete.
+    pub fn note(&mut self, keys: &Arc<Vec<Key>>, event: &Entrant, has_view: bool) {
+        let again = |last: &Arc<Vec<Key>>| Arc::ptr_eq(last, keys) || are_same(last, keys);
+        if self.last.as_ref().is_some_and(again) {
+            self.shape = Some(Arc::new(Shape::of(keys, event, has_view)));
         }
         self.last = Some(keys.clone());
     }
 
-    /// Fill in the slots of the texts that are remembered, and refuse those that are no text.
-    /// True if some are not remembered.
-    pub fn recall(&self, py: Python<'_>, keys: &[Key], event: &mut Entrant) -> Result<bool, Error> {
-        let mut missed = false;
+    /// Fill in the slots of the texts that are remembered, and refuse those that are no text. Says
+    /// where the others stand.
+    pub fn recall(
+        &self,
+        py: Python<'_>,
+        keys: &[Key],
+        event: &mut Entrant,
+    ) -> Result<Vec<u32>, Error> {
+        let mut missed = Vec::new();
         event.seats.resize(keys.len(), UNKNOWN);
-        for ((key, feature), seat) in keys.iter().zip(&mut event.features).zip(&mut event.seats) {
+        for (position, key) in keys.iter().enumerate() {
             let Key::Text(text) = key else { continue };
-            match self.places.get(self.place(text)) {
-                Some(Some(place)) if place.text.is(text) => {
-                    feature.slot = place.slot;
-                    *seat = place.seat;
-                    missed |= place.slot == UNKNOWN;
+            if let Some(place) = self.find(text) {
+                (event.features[position].slot, event.seats[position]) = (place.slot, place.seat);
+                if place.slot != UNKNOWN {
+                    continue;
                 }
-                _ => {
-                    missed = true;
-                    if text.bind(py).to_str().is_err() {
-                        return Err(Error::Event(
-                            "event: a feature's name is not valid text.".to_owned(),
-                        ));
-                    }
-                }
+            } else if text.bind(py).to_str().is_err() {
+                return Err(Error::Event("event: a feature's name is not valid text.".to_owned()));
             }
+            missed.push(position as u32);
         }
         Ok(missed)
     }
 
-    /// Remember the texts whose slots have been found; `names` is how many the learner knows.
-    pub fn remember(&mut self, py: Python<'_>, keys: &[Key], event: &Entrant, names: usize) {
+    fn find(&self, text: &Py<PyString>) -> Option<&Place> {
+        let first = self.place(text);
+        [first, first ^ 1]
+            .into_iter()
+            .find_map(|place| self.places.get(place)?.as_ref().filter(|kept| kept.text.is(text)))
+    }
+
+    /// Remember texts that were missed, now that they have been looked up; `names` is how many the
+    /// learner knows.
+    pub fn remember(
+        &mut self,
+        py: Python<'_>,
+        keys: &[Key],
+        event: &Entrant,
+        missed: &[u32],
+        names: usize,
+    ) {
         if self.places.len() < LARGEST && self.places.len() < 2 * names {
             let size = (2 * names).next_power_of_two().clamp(SMALLEST, LARGEST);
             self.places.clear();
             self.places.resize_with(size, || None);
         }
-        for ((key, feature), &seat) in keys.iter().zip(&event.features).zip(&event.seats) {
-            if let Key::Text(text) = key
-                && (feature.slot != UNKNOWN || seat != UNKNOWN)
+        for position in missed.iter().map(|&position| position as usize) {
+            let (slot, seat) = (event.features[position].slot, event.seats[position]);
+            if let Key::Text(text) = &keys[position]
+                && (slot != UNKNOWN || seat != UNKNOWN)
                 && text.bind(py).is_exact_instance_of::<PyString>()
             // letting go of it runs no code
             {
-                let place = self.place(text);
-                if let Some(kept) = self.places.get_mut(place) {
-                    *kept = Some(Place { text: text.clone_ref(py), slot: feature.slot, seat });
+                let first = self.place(text);
+                if self.places[first].as_ref().is_some_and(|kept| !kept.text.is(text)) {
+                    self.places.swap(first, first ^ 1); // the older of the two goes
                 }
+                self.places[first] = Some(Place { text: text.clone_ref(py), slot, seat });
             }
         }
     }
