@@ -3,7 +3,7 @@
 //! Ordered by (key, newest slot first), so among equal weights the older slot stays. The order is
 //! total, so what is popped depends on the weights alone and not on the history of the heap.
 
-use crate::vocabulary::{Slot, UNKNOWN};
+use crate::vocabulary::{Slot, Survivors, UNKNOWN};
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -56,6 +56,17 @@ impl Heap {
         }
     }
 
+    /// Take slots out and give the others their new numbers.
+    pub fn retain(&mut self, survivors: &Survivors) {
+        for entry in &mut self.entries {
+            entry.slot = survivors.of(entry.slot);
+        }
+        self.entries.retain(|entry| entry.slot != UNKNOWN);
+        self.positions.clear();
+        self.positions.resize(survivors.len(), UNKNOWN);
+        self.order();
+    }
+
     pub fn slots(&self) -> impl Iterator<Item = Slot> {
         self.entries.iter().map(|entry| entry.slot)
     }
@@ -67,6 +78,11 @@ impl Heap {
             self.positions[entry.slot as usize] = UNKNOWN;
         }
         self.entries.retain(|entry| entry.key > 0.0);
+        self.order();
+    }
+
+    /// Make a heap of the entries, whatever their order.
+    fn order(&mut self) {
         for (position, entry) in self.entries.iter().enumerate() {
             self.positions[entry.slot as usize] = position as u32;
         }
@@ -100,7 +116,6 @@ impl Heap {
     }
 
     /// Take out the smallest.
-    #[cfg(test)]
     pub fn pop(&mut self) -> Option<Slot> {
         let slot = self.entries.first()?.slot;
         self.take_out(0);
@@ -209,6 +224,17 @@ mod tests {
         heap.set_all(|slot| if slot == 3 { 0.0 } else { 5.0 });
         heap.set(3, 6.0);
         assert_eq!(drain(&mut heap), [2, 1, 0, 3]);
+    }
+
+    #[test]
+    fn slots_that_move_up_keep_their_order() {
+        let mut heap = Heap::default();
+        for (slot, key) in [(0, 4.0), (1, 1.0), (2, 2.0), (3, 1.0), (5, 3.0)] {
+            heap.set(slot, key);
+        }
+        heap.retain(&Survivors::without(&[2, 4], 6));
+        heap.set(1, 3.0); // 0 1 3 5 are 0 1 2 3 now
+        assert_eq!(drain(&mut heap), [2, 3, 1, 0]);
     }
 
     #[test]

@@ -7,10 +7,10 @@ use headwater_core as core;
 
 use crate::memory::Memory;
 
-/// The core's learner, and an identity that says whose slots a decision holds.
+/// The core's learner, and an identity that no other has.
 pub struct Inner {
     pub core: core::Learner,
-    pub identity: u64,
+    identity: u64,
     pub memory: Memory,
 }
 
@@ -18,6 +18,11 @@ impl Inner {
     pub fn new(core: core::Learner) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self { core, identity: NEXT.fetch_add(1, Ordering::Relaxed), memory: Memory::default() }
+    }
+
+    /// Says whose slots a decision holds, and since when: they change when features are let go.
+    pub fn whose(&self) -> (u64, u64) {
+        (self.identity, self.core.evicted())
     }
 }
 

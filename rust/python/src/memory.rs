@@ -16,9 +16,18 @@ const LARGEST: usize = 1 << 16;
 #[derive(Default)]
 pub struct Memory {
     places: Vec<Option<(Py<PyString>, Slot)>>,
+    /// How many features the learner had let go; with more, slots have changed.
+    evicted: u64,
 }
 
 impl Memory {
+    /// Forget all slots if features have been let go since.
+    pub fn keep_up(&mut self, evicted: u64) {
+        if evicted != self.evicted {
+            *self = Self { places: Vec::new(), evicted };
+        }
+    }
+
     /// Fill in the slots of the texts that are remembered, and refuse those that are no text.
     /// True if some are not remembered.
     pub fn recall(&self, py: Python<'_>, keys: &[Key], event: &mut Entrant) -> Result<bool, Error> {
