@@ -3,9 +3,9 @@
 //! Python has checked every parameter; what is missing here is a fault of the package.
 
 use headwater_core::{
-    Bound, Combine, Confidence, DualConfig, FeslConfig, LinearConfig, Loss, ModelConfig,
-    OlvfConfig, PartialConfig, PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig,
-    Sparsifier, Task, UpdateRule, WhenFull,
+    Combine, Confidence, DualConfig, FeslConfig, LinearConfig, Loss, ModelConfig, OlvfConfig,
+    PartialConfig, PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig, Sparsifier, Task,
+    UpdateRule, WhenFull,
 };
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -104,13 +104,13 @@ impl<'py> Slot<'py> {
 }
 
 /// How many names are kept, and what happens to more.
-pub fn bound(most: u32, when_full: &str) -> Bound {
+pub fn bound(most: u32, when_full: &str) -> headwater_core::Bound {
     let when_full = match when_full {
         "refuse" => WhenFull::Refuse,
         "oldest" => WhenFull::Oldest,
         _ => WhenFull::Smallest,
     };
-    Bound { most, when_full }
+    headwater_core::Bound { most, when_full }
 }
 
 /// A model by its `kind` and what it is made of.
