@@ -18,6 +18,14 @@ use crate::vocabulary::{Name, Names, Slot, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
 use crate::whole::CONSTANT;
 
+/// The value of a feature that the view has no place for: 0, whose sign tells who learns the event,
+/// perhaps much later, that its name is to be left out.
+const LEFT_OUT: f64 = -0.0;
+
+fn is_left_out(value: f64) -> bool {
+    value.to_bits() == LEFT_OUT.to_bits()
+}
+
 /// What a learner adds to the end of every event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
@@ -323,13 +331,16 @@ impl Learner {
                     let mut features: Vec<Feature> =
                         positions.iter().map(|&i| event.features[i]).collect();
                     let whole = view.show(&seats, &mut features, &mut event.shown)?;
-                    event.features.iter_mut().for_each(|feature| feature.value = 0.0);
+                    event.features.iter_mut().for_each(|feature| feature.value = LEFT_OUT);
                     for (&position, feature) in positions.iter().zip(features) {
-                        event.features[position] = feature;
+                        event.features[position].value = feature.value + 0.0; // never −0
                     }
                     whole
                 }
             };
+            if self.config.bound.is_some() && event.counted.is_none() {
+                event.features.iter_mut().for_each(|feature| feature.value += 0.0);
+            }
             event.pending = true;
         }
         self.add_own(event);
@@ -583,8 +594,8 @@ impl Learner {
         Ok(!new.is_empty())
     }
 
-    /// Take out of an event's new names, which are in order, those that find no place, and count
-    /// them. With a view, a new name that counts as nothing yet needs none.
+    /// Take out of an event's new names, which are in order, those that find no place here or in the
+    /// view, and count them.
     fn refuse(&self, new: &mut Vec<usize>, features: &[Feature], given: usize) -> u64 {
         let (Some(bound), false) = (self.config.bound, new.is_empty()) else { return 0 };
         let carried = features[..given].iter().filter(|feature| feature.slot != UNKNOWN).count();
@@ -592,8 +603,8 @@ impl Learner {
         let all = new.len();
         new.retain(|&position| {
             let own = position >= given;
-            let says_nothing = self.view.is_some() && features[position].value == 0.0;
-            let comes = own || (room > 0 && !says_nothing);
+            let left_out = self.view.is_some() && is_left_out(features[position].value);
+            let comes = own || (room > 0 && !left_out);
             room -= usize::from(comes && !own);
             comes
         });
