@@ -40,7 +40,7 @@ def taken(bound: Bound, known: Collection[Name], event: Sequence[Name]) -> list[
 
 
 def leaving(bound: Bound, rows: Sequence[Row], now: int) -> list[Name]:
-    """Who goes after round `now`, whose own names stay; `rows` from the oldest name to the newest."""
+    """Who goes after round `now`, whose own names stay; `rows` are in the order of their slots."""
     too_many = len(rows) - bound.most
     if too_many <= 0:
         return []

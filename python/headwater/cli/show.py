@@ -38,10 +38,14 @@ def show(model: Path, top: int, as_json: bool) -> None:
     console = Console()
     parameters = ((name, repr(value)) for name, value in learner.parameters().items())
     print_pairs(console, f"{model}: {header['class']}", parameters)
-    bounded = [] if learner.max_features is None else [
-        ("new names refused", learner.refused),
-        ("features let go", learner.evicted),
-    ]
+    bounded = (
+        []
+        if learner.max_features is None
+        else [
+            ("new names refused", learner.refused),
+            ("features let go", learner.evicted),
+        ]
+    )
     pairs = [
         ("labels", ", ".join(map(spelled, learner.labels)) or "none"),
         ("events decided on", learner.seen),

@@ -584,7 +584,7 @@ impl Learner {
                 view.meet(name_of(position));
             }
         }
-        for feature in features.iter() {
+        for feature in features {
             let entry = &mut self.register[feature.slot as usize];
             entry.last = self.learned;
             entry.times += 1;
