@@ -5,8 +5,8 @@
 First ten million distinct names: an event carries five sensors, which say everything about its
 label, and a hundred names that nobody has met and nobody will meet again. `Linear()` learns every
 event, one dict at a time, each row in a process of its own. Memory is what the process has grown by
-since before the learner was made, while no event is alive; accuracy is that of the second half of the stream,
-each event predicted before it is learned.
+since before the learner was made, while no event is alive; accuracy is that of the second half of
+the stream, each event predicted before it is learned.
 
 Then words by Zipf's law, 75 an event, of 47,236 in all; the label is a noisy linear rule of all of
 them. In the second stream every word is in use for a while only and then replaced by one that

@@ -393,7 +393,7 @@ def test_loop_batch_and_file_and_a_loaded_model_give_the_same_bits(
     assert loop.evicted + loop.refused > 0
     bits = loop.to_bytes()
 
-    numbered = [{columns[name]: value for name, value in x.items()} for x in events]
+    numbered: list[Event] = [{columns[name]: value for name, value in x.items()} for x in events]
     batch = fresh()
     trace = batch.simulate(csr(numbered, len(names)), labels, names=names)
     assert steps_of(trace) == steps
@@ -417,7 +417,7 @@ def test_loop_batch_and_file_and_a_loaded_model_give_the_same_bits(
     assert loaded.to_bytes() == bits
 
     path = tmp_path / "events.vw"
-    texts = [{f"n{name}": value for name, value in x.items()} for x in events]
+    texts: list[Event] = [{f"n{name}": value for name, value in x.items()} for x in events]
     with path.open("w") as file:
         for x, y in zip(texts, labels, strict=True):
             print(int(y), "|", *(f"{name}:{value!r}" for name, value in x.items()), file=file)

@@ -27,7 +27,6 @@ from headwater.learners.update import Balanced, Update
 from headwater.limits import LIMITS, check
 from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Trace
 
-
 WhenFull = Literal["refuse", "oldest", "smallest"]
 """What becomes of a new name where `max_features` are known."""
 
