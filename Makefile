@@ -31,6 +31,7 @@ bench: build $(VENV)/peers ## speed beside other libraries, in one run
 bench-scale: build $(VENV)/peers ## a million events while the features grow to three million
 	$(BIN)/python benches/scale.py
 	$(BIN)/python benches/fesl_scale.py
+	$(BIN)/python benches/endless.py
 
 study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA names the folder of data sets
 	$(BIN)/headwater reproduce all

@@ -920,6 +920,13 @@ WITHOUT_VIEW = {
 }
 
 
+WITHOUT_BOUND = {
+    check_the_register_tells_when_features_were_learned,
+    check_weights_hold_no_zeros,
+}
+"""A bounded learner lets names go, which these checks look for: tests/test_bound.py says which."""
+
+
 WITHOUT_CLASS_WEIGHTS = {check_probabilities_agree_with_the_prediction}
 """A learner that weighs classes predicts as if they were equally frequent; its probabilities do
 not, and may say otherwise: tests/test_spring.py."""

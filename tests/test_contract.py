@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from contract import WITHOUT_CLASS_WEIGHTS, WITHOUT_VIEW, Check, Make, checks_for, small
+from contract import (
+    WITHOUT_BOUND,
+    WITHOUT_CLASS_WEIGHTS,
+    WITHOUT_VIEW,
+    Check,
+    Make,
+    checks_for,
+    small,
+)
 from headwater.errors import ParameterError
 
 KINDS = ("two", "several", "numbers")
@@ -75,6 +83,15 @@ CLASSES: dict[str, Make] = {
     "FESL(draw)": partial(hw.FESL, combine="draw", schedule=(20, 15, 40), clip_losses=True),
     "FESL(best)": partial(hw.FESL, combine="best", schedule=(20, 15, 40), ridge=0.1),
     "RFESL()": partial(hw.RFESL, query="all", horizon=5),
+    "Linear(bounded)": partial(hw.Linear, max_features=5),
+    "Linear(bounded, sparse)": partial(
+        RAW, sparsify="keep_largest", query="all", max_features=4, when_full="smallest"
+    ),
+    "FLLS(bounded)": partial(hw.FLLS, max_features=5, when_full="refuse"),
+    "MPAA(bounded)": partial(hw.MPAA, max_features=5, when_full="smallest"),
+    "Spring(bounded)": partial(hw.Spring, label_rate=0.5, max_features=5),
+    "OLVF(bounded)": partial(hw.OLVF, kept_share=0.5, max_features=5),
+    "PARegressor(bounded)": partial(hw.PARegressor, max_features=5),
     "PAA(plus one)": partial(hw.PAA, plus_one=True, query_width=3.0),
 }
 
@@ -109,6 +126,8 @@ def checks_of(make: Make) -> list[Check]:
         unfit |= WITHOUT_VIEW
     if isinstance(model, hw.Spring) or "dual" in repr(model).lower():
         unfit |= WITHOUT_CLASS_WEIGHTS
+    if model.max_features is not None:
+        unfit |= WITHOUT_BOUND
     return [check for check in checks if check not in unfit]
 
 

@@ -77,6 +77,7 @@ class Learner:
         query: tuple[str, dict[str, Any]],
         view: bool,
         closed: bool,
+        bound: tuple[int, str] | None,
         added: str,
         labels: str,
         classes: Sequence[Label] | None,
@@ -123,5 +124,9 @@ class Learner:
     def asked(self) -> int: ...
     @property
     def learned(self) -> int: ...
+    @property
+    def refused(self) -> int: ...
+    @property
+    def evicted(self) -> int: ...
     @property
     def labels(self) -> tuple[Label, ...]: ...

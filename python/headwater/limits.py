@@ -140,6 +140,13 @@ LIMITS: dict[str, Limit] = {
     "intercept": TRUTH,
     "multiclass": TRUTH,
     "legacy": TRUTH,
+    "max_features": Limit(
+        _whole,
+        lambda v: 0 < v < 2**32,
+        "a whole number from 1 to 2**32 - 1, or None",
+        optional=True,
+    ),
+    "when_full": _one_of("refuse", "oldest", "smallest"),
     "classes": Limit(_classes, _any, "a tuple of labels, or None", optional=True),
     "growth": _one_of("open", "restart", "closed"),
     "keep": _one_of("largest", "random", "all"),

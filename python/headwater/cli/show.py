@@ -25,6 +25,8 @@ def show(model: Path, top: int, as_json: bool) -> None:
         "seen": learner.seen,
         "asked": learner.asked,
         "learned": learner.learned,
+        "refused": learner.refused,
+        "evicted": learner.evicted,
         "bytes": model.stat().st_size,
         **knowledge(learner, top),
     }
@@ -36,6 +38,14 @@ def show(model: Path, top: int, as_json: bool) -> None:
     console = Console()
     parameters = ((name, repr(value)) for name, value in learner.parameters().items())
     print_pairs(console, f"{model}: {header['class']}", parameters)
+    bounded = (
+        []
+        if learner.max_features is None
+        else [
+            ("new names refused", learner.refused),
+            ("features let go", learner.evicted),
+        ]
+    )
     pairs = [
         ("labels", ", ".join(map(spelled, learner.labels)) or "none"),
         ("events decided on", learner.seen),
@@ -43,6 +53,7 @@ def show(model: Path, top: int, as_json: bool) -> None:
         ("events learned", learner.learned),
         ("features learned from", told["features"]),
         ("weights that are not 0", told["weights"]),
+        *bounded,
         ("bytes", told["bytes"]),
     ]
     print_pairs(console, "What it has seen", pairs)

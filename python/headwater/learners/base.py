@@ -27,6 +27,9 @@ from headwater.learners.update import Balanced, Update
 from headwater.limits import LIMITS, check
 from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Trace
 
+WhenFull = Literal["refuse", "oldest", "smallest"]
+"""What becomes of a new name where `max_features` are known."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
@@ -76,6 +79,8 @@ class Learner(_core.Learner):
 
     _classes: ClassVar[dict[str, type["Learner"]]] = {}
     classes: Sequence[Label] | None = None
+    max_features: int | None = None
+    when_full: WhenFull = "oldest"
     seed: int
 
     def __init_subclass__(cls) -> None:
@@ -102,6 +107,7 @@ class Learner(_core.Learner):
             query=for_core(parts.query),
             view=parts.normalize is not None,
             closed=parts.closed,
+            bound=None if self.max_features is None else (self.max_features, self.when_full),
             added="whole" if parts.whole else "intercept" if parts.intercept else "nothing",
             labels=parts.labels,
             classes=self.classes,

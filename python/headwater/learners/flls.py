@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.learners.base import Learner, Parts, linear_model
+from headwater.learners.base import Learner, Parts, WhenFull, linear_model
 from headwater.learners.query import Margin
 from headwater.learners.sparsify import KeepLargest
 from headwater.learners.update import by_word
@@ -31,6 +31,11 @@ class FLLS(Learner):
         The weights are scaled back to this L1 norm when they outgrow it. Paper: λ.
     kept_share
         Share of the weights kept after each update; 1 keeps all. Paper: B.
+    max_features
+        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
+    when_full
+        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
+        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
     classes
         (negative, positive); None: bool, 0/1 or −1/+1.
     seed
@@ -51,6 +56,8 @@ class FLLS(Learner):
     query_width: float = 1.0
     l1_radius: float = 30.0
     kept_share: float = 0.5
+    max_features: int | None = None
+    when_full: WhenFull = "oldest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 

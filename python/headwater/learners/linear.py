@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.learners.base import Learner, Parts, linear_model
+from headwater.learners.base import Learner, Parts, WhenFull, linear_model
 from headwater.learners.normalize import Normalize
 from headwater.learners.query import Query
 from headwater.learners.sparsify import Sparsify
@@ -39,6 +39,11 @@ class Linear(Learner):
         Add a feature of value 1, `(intercept)`, to every event.
     multiclass
         More than two classes; new ones are met as they come.
+    max_features
+        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
+    when_full
+        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
+        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
     classes
         (negative, positive), or with `multiclass` the classes known from the start.
     seed
@@ -62,6 +67,8 @@ class Linear(Learner):
     growth: Literal["open", "restart", "closed"] = "open"
     intercept: bool = True
     multiclass: bool = False
+    max_features: int | None = None
+    when_full: WhenFull = "oldest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 

@@ -39,6 +39,9 @@ from headwater.learners.update import (
 # A slot's field, and the flat parameter that stands for it.
 _FLAT = {"width": "query_width", "share": "kept_share"}
 
+# What every `Linear` has beside its slots.
+_COMMON = {"max_features": None, "when_full": "oldest", "classes": None, "seed": 0}
+
 
 @dataclass(frozen=True)
 class _Recipe:
@@ -69,10 +72,10 @@ def _composed(
             kind: slot and dataclasses.replace(slot, **_own(slot, given))  # type: ignore[type-var]
             for kind, slot in slots.items()
         }
-        rest = {name: given[name] for name in ("classes", "seed")}
+        rest = {name: given[name] for name in _COMMON}
         return Linear(**filled, normalize=None, intercept=False, **fixed, **rest)  # type: ignore[arg-type]
 
-    return _Recipe(defaults | {"classes": None, "seed": 0}, make)
+    return _Recipe(defaults | _COMMON, make)
 
 
 def _own(slot: Slot, given: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.errors import ParameterError
-from headwater.learners.base import Learner, Parts, linear_model
+from headwater.learners.base import Learner, Parts, WhenFull, linear_model
 from headwater.learners.query import All
 from headwater.learners.sparsify import KeepLargest, RandomShare, Sparsify
 from headwater.learners.update import by_word
@@ -40,6 +40,11 @@ class OLSF(Learner):
         Do as the authors' published code, for replication: steps by ‖x‖ instead of ‖x‖², an
         update whenever y·margin ≤ 1, the number kept rounded to the nearest (0 included), and an
         L1 radius of 1/√0.001.
+    max_features
+        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
+    when_full
+        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
+        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
     classes
         (negative, positive); None: bool, 0/1 or −1/+1.
     seed
@@ -61,6 +66,8 @@ class OLSF(Learner):
     kept_share: float = 0.5
     l1_radius: float = RADIUS
     legacy: bool = False
+    max_features: int | None = None
+    when_full: WhenFull = "oldest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 

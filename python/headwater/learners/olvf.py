@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.learners.base import Learner, Parts
+from headwater.learners.base import Learner, Parts, WhenFull
 from headwater.learners.normalize import Normalize
 from headwater.learners.query import Query
 from headwater.types import Label
@@ -40,6 +40,11 @@ class OLVF(Learner):
         Whether a label is worth asking for: a word or a value of `headwater.query`.
     normalize
         On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is.
+    max_features
+        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
+    when_full
+        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
+        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
     classes
         (negative, positive); None: bool, 0/1 or −1/+1.
     seed
@@ -66,6 +71,8 @@ class OLVF(Learner):
     confidence: Literal["multiply", "divide"] = "multiply"
     query: str | Query = "all"
     normalize: str | Normalize | None = None
+    max_features: int | None = None
+    when_full: WhenFull = "oldest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 

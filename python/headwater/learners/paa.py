@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.learners.base import Learner, Parts, linear_model
+from headwater.learners.base import Learner, Parts, WhenFull, linear_model
 from headwater.learners.query import Margin, MarginPlusOne
 from headwater.learners.update import PA1, PositiveMargin, by_word
 from headwater.types import Label
@@ -27,6 +27,11 @@ class PAA(Learner):
         The wider, the more is asked: P(ask) = width/(width + |margin|). Paper: δ.
     plus_one
         P(ask) = width/(width + 1 + |margin|) instead: a guarantee for every width (Theorem 4).
+    max_features
+        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
+    when_full
+        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
+        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
     classes
         (negative, positive); None: bool, 0/1 or −1/+1.
     seed
@@ -48,6 +53,8 @@ class PAA(Learner):
     C: float = 1.0
     query_width: float = 1.0
     plus_one: bool = False
+    max_features: int | None = None
+    when_full: WhenFull = "oldest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 
@@ -70,6 +77,11 @@ class MPAA(Learner):
         Longest step of `"pa1"`, damping of `"pa2"`, unused by `"pa"`.
     query_width
         The wider, the more is asked: P(ask) = width/(width + lead of the first class). Paper: δ.
+    max_features
+        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
+    when_full
+        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
+        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
     classes
         Classes known from the start.
     seed
@@ -88,6 +100,8 @@ class MPAA(Learner):
     update: Literal["pa", "pa1", "pa2"] = "pa1"
     C: float = 1.0
     query_width: float = 1.0
+    max_features: int | None = None
+    when_full: WhenFull = "oldest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 
@@ -110,6 +124,11 @@ class CSPAA(Learner):
     positive_margin
         Margin of the positive class, 1 for the negative. `"balanced"` follows the labels learned
         so far; the paper takes η_p T_n/(η_n T_p) of the whole data. Paper: ϱ.
+    max_features
+        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
+    when_full
+        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
+        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
     classes
         (negative, positive); None: bool, 0/1 or −1/+1.
     seed
@@ -127,6 +146,8 @@ class CSPAA(Learner):
     C: float | None = None
     query_width: float = 1.0
     positive_margin: PositiveMargin = "balanced"
+    max_features: int | None = None
+    when_full: WhenFull = "oldest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.errors import ParameterError
-from headwater.learners.base import Learner, Parts, linear_model
+from headwater.learners.base import Learner, Parts, WhenFull, linear_model
 from headwater.learners.normalize import Normalize
 from headwater.learners.query import All, Budget, Query, Quota, Random
 from headwater.learners.sparsify import Sparsify
@@ -43,6 +43,11 @@ class PARegressor(Learner):
         On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is.
     intercept
         Add a feature of value 1, `(intercept)`, to every event.
+    max_features
+        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
+    when_full
+        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
+        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
     seed
         Same seed and same events: same questions, same weights.
 
@@ -62,6 +67,8 @@ class PARegressor(Learner):
     sparsify: str | Sparsify | None = None
     normalize: str | Normalize | None = None
     intercept: bool = True
+    max_features: int | None = None
+    when_full: WhenFull = "oldest"
     seed: int = 0
 
     def _parts(self) -> Parts:

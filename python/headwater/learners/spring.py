@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headwater.learners.base import Learner, Parts, linear_model
+from headwater.learners.base import Learner, Parts, WhenFull, linear_model
 from headwater.learners.normalize import View
 from headwater.learners.query import Quantile
 from headwater.learners.update import DualLogistic
@@ -32,6 +32,11 @@ class Spring(Learner):
         The larger, the further a label moves the weights; for clean, separable data 10.
     multiclass
         More than two classes; new ones are met as they come.
+    max_features
+        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
+    when_full
+        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
+        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
     classes
         (negative, positive), or with `multiclass` the classes known from the start.
     seed
@@ -54,6 +59,8 @@ class Spring(Learner):
     label_rate: float = 0.05
     C: float = 1.0
     multiclass: bool = False
+    max_features: int | None = None
+    when_full: WhenFull = "oldest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 

@@ -196,6 +196,9 @@ impl<'a> Reader<'a> {
     }
 
     fn read(&mut self, learner: &Learner, row: usize) {
+        if learner.evicts() {
+            self.forget();
+        }
         self.event.features.clear();
         self.present.clear();
         match self.batch.rows {
@@ -260,6 +263,16 @@ impl<'a> Reader<'a> {
         }
         self.remember_seats();
         Ok(())
+    }
+
+    /// Look the names of the row that was read last up again: where names are let go, slots change.
+    fn forget(&mut self) {
+        for &column in &self.present {
+            self.slots[column as usize] = UNSEEN;
+            if let Some(seat) = self.seats.get_mut(column as usize) {
+                *seat = UNSEEN;
+            }
+        }
     }
 
     fn remember_slots(&mut self) {

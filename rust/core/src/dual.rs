@@ -18,7 +18,7 @@ use crate::model::logistic;
 use crate::random::Generator;
 use crate::update::{Narrowing, Step};
 use crate::view::View;
-use crate::vocabulary::Slot;
+use crate::vocabulary::{Slot, Survivors, UNKNOWN};
 use crate::weights::{Feature, Weights};
 use crate::whole::OWN_FEATURES;
 
@@ -125,6 +125,17 @@ impl Dual {
     pub fn forget(&mut self) {
         self.store.clear();
         self.cursor = 0;
+    }
+
+    /// Let features go: the stored events lose them, as the weights do, so that `w = Σα_j y_j x_j` still
+    /// holds for those that stay.
+    pub fn retain(&mut self, survivors: &Survivors) {
+        for example in &mut self.store {
+            for feature in &mut example.features {
+                feature.slot = survivors.of(feature.slot);
+            }
+            example.features.retain(|feature| feature.slot != UNKNOWN);
+        }
     }
 
     /// Learn an event, whose features and class have their places in `weights`; of every vector

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::vocabulary::Survivors;
 use crate::weights::Feature;
 
 /// A mean forgets after some fifty events.
@@ -65,6 +66,11 @@ impl ExpectedError {
         for feature in event {
             self.features[feature.slot as usize].add(error);
         }
+    }
+
+    /// Let features go.
+    pub fn retain(&mut self, survivors: &Survivors) {
+        survivors.retain(&mut self.features, 1);
     }
 
     /// Whether a saved estimate fits so many names.

@@ -6,7 +6,7 @@
 //! Most weights grow in most steps, and few of them are ever among the smallest. So a key that grows
 //! is not moved: an entry's key is at most the weight, and is set right when it comes to the top.
 
-use crate::vocabulary::{Slot, UNKNOWN};
+use crate::vocabulary::{Slot, Survivors, UNKNOWN};
 
 /// A key and its slot as one number, so that one comparison orders them: the bits of a positive
 /// float rise with it, and below them stands the slot, newest first.
@@ -70,6 +70,17 @@ impl Heap {
         }
     }
 
+    /// Take slots out and give the others their new numbers.
+    pub fn retain(&mut self, survivors: &Survivors) {
+        for entry in &mut self.entries {
+            *entry = Entry::new(entry.key(), survivors.of(entry.slot()));
+        }
+        self.entries.retain(|entry| entry.slot() != UNKNOWN);
+        self.positions.clear();
+        self.positions.resize(survivors.len(), UNKNOWN);
+        self.order();
+    }
+
     pub fn slots(&self) -> impl Iterator<Item = Slot> {
         self.entries.iter().map(|entry| entry.slot())
     }
@@ -82,6 +93,11 @@ impl Heap {
             self.positions[slot as usize] = UNKNOWN;
         }
         self.entries.retain(|entry| entry.key() > 0.0);
+        self.order();
+    }
+
+    /// Make a heap of the entries, whatever their order.
+    fn order(&mut self) {
         for (position, entry) in self.entries.iter().enumerate() {
             self.positions[entry.slot() as usize] = position as u32;
         }
@@ -119,6 +135,13 @@ impl Heap {
             *top = entry;
             self.sift_down(0);
         }
+    }
+
+    /// Take out the smallest.
+    pub fn pop(&mut self, now: impl Fn(Slot) -> f64) -> Option<Slot> {
+        let slot = self.smallest(now)?;
+        self.take_out(0);
+        Some(slot)
     }
 
     fn take_out(&mut self, position: usize) {
@@ -178,8 +201,7 @@ mod tests {
 
     /// The slots, smallest key first.
     fn drain(heap: &mut Heap, now: impl Fn(Slot) -> f64) -> Vec<Slot> {
-        let mut next = || heap.smallest(&now).inspect(|_| heap.take_out(0));
-        std::iter::from_fn(|| next()).collect()
+        std::iter::from_fn(|| heap.pop(&now)).collect()
     }
 
     #[test]
@@ -224,6 +246,17 @@ mod tests {
         heap.set_all(|slot| if slot == 3 { 0.0 } else { 5.0 });
         heap.set(3, 6.0);
         assert_eq!(drain(&mut heap, |slot| if slot == 3 { 6.0 } else { 5.0 }), [2, 1, 0, 3]);
+    }
+
+    #[test]
+    fn slots_that_move_up_keep_their_order() {
+        let mut heap = Heap::default();
+        for (slot, key) in [(0, 4.0), (1, 1.0), (2, 2.0), (3, 1.0), (5, 3.0)] {
+            heap.set(slot, key);
+        }
+        heap.retain(&Survivors::without(&[2, 4], 6));
+        // 0 1 3 5 are 0 1 2 3 now, and the second of them has grown
+        assert_eq!(drain(&mut heap, |slot| [4.0, 3.0, 1.0, 3.0][slot as usize]), [2, 3, 1, 0]);
     }
 
     #[test]

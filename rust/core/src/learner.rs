@@ -1,6 +1,7 @@
 //! A learner: a model in the shell that all share: names, labels, questions, counters, the view.
 
 use crate::Error;
+use crate::bound::{Bound, WhenFull};
 use crate::calibration::{Calibration, weight_of};
 use crate::fesl::{Fesl, FeslConfig};
 use crate::labels::{Label, Labels};
@@ -16,6 +17,14 @@ use crate::view::{Shown, View};
 use crate::vocabulary::{Name, Names, Slot, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
 use crate::whole::CONSTANT;
+
+/// The value of a feature that the view has no place for: 0, whose sign tells who learns the event,
+/// perhaps much later, that its name is to be left out.
+const LEFT_OUT: f64 = -0.0;
+
+fn is_left_out(value: f64) -> bool {
+    value.to_bits() == LEFT_OUT.to_bits()
+}
 
 /// What a learner adds to the end of every event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +68,8 @@ pub struct Config {
     pub view: bool,
     /// Only the names of the first learned round are ever used.
     pub closed: bool,
+    /// How many names are kept, if not all.
+    pub bound: Option<Bound>,
     /// A whole needs a view.
     pub added: Added,
     pub labels: Labels,
@@ -127,6 +138,20 @@ pub struct Entrant {
     shown: Shown,
     /// Whether `shown` is still to be kept.
     pending: bool,
+    /// The positions that the view counts, if it has no place for all.
+    counted: Option<Vec<usize>>,
+}
+
+/// The names at some positions of an event.
+struct Picked<'a, N: ?Sized> {
+    names: &'a N,
+    positions: &'a [usize],
+}
+
+impl<N: Names + ?Sized> Names for Picked<'_, N> {
+    fn name(&self, position: usize) -> Name<'_> {
+        self.names.name(self.positions[position])
+    }
 }
 
 impl Entrant {
@@ -154,10 +179,16 @@ pub struct Learner {
     pub(crate) seen: u64,
     pub(crate) asked: u64,
     pub(crate) learned: u64,
+    pub(crate) refused: u64,
+    pub(crate) evicted: u64,
 }
 
 impl Learner {
     pub fn new(config: Config) -> Result<Self, Error> {
+        let model = config.model.build(&config.labels)?;
+        if config.bound.is_some() && !model.can_let_go() {
+            return Err(Error::Parameter("max_features: this model cannot be bounded.".to_owned()));
+        }
         let coins = Generator::from_seed(config.seed);
         let mut draws = coins.jumped();
         let mut query_state = QueryState::default();
@@ -166,8 +197,8 @@ impl Learner {
         }
         let added_slots = vec![UNKNOWN; config.added.names().len()];
         Ok(Self {
-            model: config.model.build(&config.labels)?,
-            view: config.view.then(|| View::new(config.added == Added::Whole)),
+            model,
+            view: config.view.then(|| View::new(config.added == Added::Whole, config.bound)),
             labels: config.labels.clone(),
             config,
             vocabulary: Vocabulary::default(),
@@ -182,6 +213,8 @@ impl Learner {
             seen: 0,
             asked: 0,
             learned: 0,
+            refused: 0,
+            evicted: 0,
         })
     }
 
@@ -198,6 +231,27 @@ impl Learner {
     /// Events learned.
     pub fn learned(&self) -> u64 {
         self.learned
+    }
+
+    /// How often a new name was left out of an event learned, for want of a place.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Features let go. When it grows, slots change.
+    pub fn evicted(&self) -> u64 {
+        self.evicted
+    }
+
+    /// Whether slots can change at all.
+    pub fn evicts(&self) -> bool {
+        self.config.bound.is_some_and(Bound::evicts)
+    }
+
+    /// Names learned, without the learner's own.
+    pub(crate) fn given_names(&self) -> usize {
+        let own = self.added_slots.iter().filter(|&&slot| slot != UNKNOWN).count();
+        self.vocabulary.len() - own
     }
 
     /// Labels learned that were (negative, positive); with several classes and in regression none.
@@ -243,7 +297,8 @@ impl Learner {
 
     /// Find the slots of an event's features.
     ///
-    /// A feature whose slot is not `UNKNOWN` was looked up before; slots never change.
+    /// A feature whose slot is not `UNKNOWN` was looked up before, and [`Self::evicted`] has not grown
+    /// since.
     pub fn find_slots(
         &self,
         names: &(impl Names + ?Sized),
@@ -282,9 +337,26 @@ impl Learner {
     }
 
     /// The same for an event of the stream, which the view will count.
-    fn show(&self, event: &mut Entrant) -> Result<(), Error> {
+    fn show(&self, event: &mut Entrant, names: &(impl Names + ?Sized)) -> Result<(), Error> {
         if let Some(view) = &self.view {
-            event.whole = view.show(&event.seats, &mut event.features, &mut event.shown)?;
+            event.counted = view.room(&event.seats).map(|room| counted(event, names, room));
+            event.whole = match &event.counted {
+                None => view.show(&event.seats, &mut event.features, &mut event.shown)?,
+                Some(positions) => {
+                    let seats: Vec<Slot> = positions.iter().map(|&i| event.seats[i]).collect();
+                    let mut features: Vec<Feature> =
+                        positions.iter().map(|&i| event.features[i]).collect();
+                    let whole = view.show(&seats, &mut features, &mut event.shown)?;
+                    event.features.iter_mut().for_each(|feature| feature.value = LEFT_OUT);
+                    for (&position, feature) in positions.iter().zip(features) {
+                        event.features[position].value = feature.value + 0.0; // never −0
+                    }
+                    whole
+                }
+            };
+            if self.config.bound.is_some() && event.counted.is_none() {
+                event.features.iter_mut().for_each(|feature| feature.value += 0.0);
+            }
             event.pending = true;
         }
         self.add_own(event);
@@ -293,8 +365,18 @@ impl Learner {
 
     fn keep_shown(&mut self, event: &mut Entrant, names: &(impl Names + ?Sized)) {
         if let (Some(view), true) = (&mut self.view, event.pending) {
-            view.keep(&event.shown, &mut event.seats, &event.features, names);
             event.pending = false;
+            let Some(positions) = event.counted.take() else {
+                view.keep(&event.shown, &mut event.seats, &event.features, names);
+                return;
+            };
+            let mut seats: Vec<Slot> = positions.iter().map(|&i| event.seats[i]).collect();
+            let features: Vec<Feature> = positions.iter().map(|&i| event.features[i]).collect();
+            let names = Picked { names, positions: &positions };
+            view.keep(&event.shown, &mut seats, &features, &names);
+            for (&position, seat) in positions.iter().zip(seats) {
+                event.seats[position] = seat;
+            }
         }
     }
 
@@ -323,6 +405,14 @@ impl Learner {
     /// Whether a new name means nothing to this learner.
     fn is_closed(&self) -> bool {
         self.config.closed && self.learned > 0
+    }
+
+    /// Whether a new name would be refused.
+    fn is_full(&self) -> bool {
+        let full = |bound: Bound| {
+            bound.when_full == WhenFull::Refuse && self.given_names() >= bound.most()
+        };
+        self.config.bound.is_some_and(full)
     }
 
     /// The index of the predicted label, and the margin. Changes nothing.
@@ -367,7 +457,7 @@ impl Learner {
         event: &mut Entrant,
         names: &(impl Names + ?Sized),
     ) -> Result<Decision, Error> {
-        self.show(event)?;
+        self.show(event, names)?;
         let decision = self.ask(&event.features, true)?;
         self.keep_shown(event, names);
         Ok(decision)
@@ -394,7 +484,7 @@ impl Learner {
     fn moment(&self, score: &Score, features: &[Feature]) -> Result<Moment, Error> {
         let squared_norm = if !self.config.query.uses_norm() {
             0.0
-        } else if self.is_closed() {
+        } else if self.is_closed() || self.is_full() {
             squared_norm(&known(features))?
         } else {
             squared_norm(features)?
@@ -433,7 +523,7 @@ impl Learner {
         names: &(impl Names + ?Sized),
         label: &Label,
     ) -> Result<bool, Error> {
-        self.show(event)?;
+        self.show(event, names)?;
         if self.model.uses_view() {
             self.labels.read(label)?;
             self.vocabulary.room_for(event.features.len())?;
@@ -447,7 +537,8 @@ impl Learner {
 
     /// Learn an event that was decided on before: its features as [`Self::decide`] left them, the
     /// learner's own at their end. `weight` is what the label counts for the probabilities. New names
-    /// get their slots, which are filled in. True if there were any.
+    /// get their slots, which are filled in. True if there were any. Where features are let go, no slot
+    /// of before is right any more.
     pub fn study(
         &mut self,
         features: &mut [Feature],
@@ -468,11 +559,19 @@ impl Learner {
             new.extend((0..features.len()).filter(|&i| features[i].slot == UNKNOWN));
             new.sort_unstable_by(|&a, &b| name_of(a).cmp(&name_of(b)));
         }
+        let refused = self.refuse(&mut new, features, given);
         self.vocabulary.room_for(new.len())?;
         let known = self.vocabulary.len();
         for (rank, &position) in new.iter().enumerate() {
             features[position].slot = (known + rank) as Slot;
         }
+        let taken; // what is left of the event
+        let features = if refused == 0 {
+            &*features
+        } else {
+            taken = self::known(features);
+            &taken
+        };
         let binary = self.labels.is_binary();
         let positive = binary && reading.target == Target::Class(1);
         let lesson = Lesson {
@@ -503,13 +602,74 @@ impl Learner {
                 view.meet(name_of(position));
             }
         }
-        for feature in features.iter() {
+        for feature in features {
             let entry = &mut self.register[feature.slot as usize];
             entry.last = self.learned;
             entry.times += 1;
         }
+        self.refused += refused;
+        self.let_go();
         Ok(!new.is_empty())
     }
+
+    /// Take out of an event's new names, which are in order, those that find no place here or in the
+    /// view, and count them.
+    fn refuse(&self, new: &mut Vec<usize>, features: &[Feature], given: usize) -> u64 {
+        let (Some(bound), false) = (self.config.bound, new.is_empty()) else { return 0 };
+        let carried = features[..given].iter().filter(|feature| feature.slot != UNKNOWN).count();
+        let mut room = bound.room(self.given_names(), carried);
+        let all = new.len();
+        new.retain(|&position| {
+            let own = position >= given;
+            let left_out = self.view.is_some() && is_left_out(features[position].value);
+            let comes = own || (room > 0 && !left_out);
+            room -= usize::from(comes && !own);
+            comes
+        });
+        (all - new.len()) as u64
+    }
+
+    /// Let go of features if there are too many. Those of the event just learned stay, the
+    /// learner's own among them.
+    fn let_go(&mut self) {
+        let Some(bound) = self.config.bound else { return };
+        if self.given_names() <= bound.most() {
+            return;
+        }
+        let rows = self.register.len();
+        let last = |slot: Slot| self.register[slot as usize].last;
+        let may_go = (0..rows as Slot).filter(|&slot| last(slot) < self.learned).collect();
+        let by_age = |a: Slot, b: Slot| (last(a), a).cmp(&(last(b), b));
+        let survivors = if bound.when_full == WhenFull::Smallest {
+            let sizes: Vec<f64> = (0..rows as Slot).map(|slot| self.model.size(slot)).collect();
+            bound.survivors(rows, self.given_names(), may_go, |a, b| {
+                sizes[a as usize].total_cmp(&sizes[b as usize]).then_with(|| by_age(a, b))
+            })
+        } else {
+            bound.survivors(rows, self.given_names(), may_go, by_age)
+        };
+        self.evicted += (rows - survivors.len()) as u64;
+        self.vocabulary.retain(&survivors);
+        survivors.retain(&mut self.register, 1);
+        self.model.retain(&survivors);
+        if let Some(view) = &mut self.view {
+            view.part_with(&survivors);
+        }
+        for slot in &mut self.added_slots {
+            *slot = survivors.of(*slot);
+        }
+    }
+}
+
+/// Of an event with more new names than the view has places for, the positions of those that it
+/// counts: the known ones and the first of the new in the order of the names.
+fn counted(event: &Entrant, names: &(impl Names + ?Sized), room: usize) -> Vec<usize> {
+    let (mut new, mut positions): (Vec<usize>, Vec<usize>) =
+        (0..event.seats.len()).partition(|&position| event.seats[position] == UNKNOWN);
+    new.sort_unstable_by(|&a, &b| names.name(a).cmp(&names.name(b)));
+    positions.extend(&new[..room]);
+    positions.sort_unstable();
+    positions
 }
 
 /// The features whose names are known.

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+mod bound;
 mod calibration;
 mod dual;
 mod error;
@@ -37,6 +38,7 @@ mod vocabulary;
 mod weights;
 mod whole;
 
+pub use bound::{Bound, WhenFull};
 pub use dual::DualConfig;
 pub use error::Error;
 pub use experts::Loss;

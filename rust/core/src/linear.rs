@@ -10,7 +10,7 @@ use crate::random::Generator;
 use crate::sparsify::Sparsifier;
 use crate::update::{Case, PositiveMargin, Step, UpdateRule};
 use crate::view::View;
-use crate::vocabulary::Slot;
+use crate::vocabulary::{Slot, Survivors};
 use crate::weights::{Feature, Sum, Weights};
 
 /// What a model predicts.
@@ -138,6 +138,22 @@ impl Linear {
 
     pub fn weight(&self, slot: Slot, vector: usize) -> f64 {
         self.weights.weight(slot, vector)
+    }
+
+    /// The largest weight of a feature in any vector, whatever its sign.
+    pub fn size(&self, slot: Slot) -> f64 {
+        self.weights.size(slot)
+    }
+
+    /// Let features go.
+    pub fn retain(&mut self, survivors: &Survivors) {
+        self.weights.retain(survivors);
+        if let Some(errors) = &mut self.errors {
+            errors.retain(survivors);
+        }
+        if let Some(dual) = &mut self.dual {
+            dual.retain(survivors);
+        }
     }
 
     pub fn scores(&self, features: &[Feature]) -> Vec<f64> {

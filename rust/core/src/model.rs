@@ -15,7 +15,7 @@ use crate::random::Generator;
 use crate::rfesl::{Rfesl, RfeslState};
 use crate::second_order::{SecondOrder, SecondOrderState};
 use crate::view::View;
-use crate::vocabulary::Slot;
+use crate::vocabulary::{Slot, Survivors};
 use crate::weights::Feature;
 
 /// A prediction.
@@ -243,6 +243,28 @@ impl Model {
             Self::Olvf(model) => model.weight(slot),
             Self::Fesl(model) => model.weight(slot),
             Self::Rfesl(model) => model.weight(slot),
+        }
+    }
+
+    /// Whether features can be let go.
+    pub fn can_let_go(&self) -> bool {
+        matches!(self, Self::Linear(_) | Self::Olvf(_))
+    }
+
+    /// Let features go; only of a model that can.
+    pub fn retain(&mut self, survivors: &Survivors) {
+        match self {
+            Self::Linear(model) => model.retain(survivors),
+            Self::Olvf(model) => model.retain(survivors),
+            _ => {}
+        }
+    }
+
+    /// The size of a feature's largest weight.
+    pub fn size(&self, slot: Slot) -> f64 {
+        match self {
+            Self::Linear(model) => model.size(slot),
+            _ => self.weight(slot, 0).abs(),
         }
     }
 

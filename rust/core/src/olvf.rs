@@ -23,7 +23,7 @@ use crate::heap::Heap;
 use crate::marks::Marks;
 use crate::model::{Learned, Lesson, Score, Scores, logistic, too_large};
 use crate::sparsify::Sparsifier;
-use crate::vocabulary::Slot;
+use crate::vocabulary::{Slot, Survivors};
 use crate::weights::{FRESH_AFTER, Feature, SMALLEST_SCALE, Sum, TINY};
 
 /// How the confidences act on a step.
@@ -255,6 +255,19 @@ impl Olvf {
         if self.rounds >= FRESH_AFTER.max(self.rows.len() as u64) {
             self.sum_afresh();
         }
+    }
+
+    /// Let features go, both weights of each.
+    pub fn retain(&mut self, survivors: &Survivors) {
+        survivors.retain(&mut self.rows, 1);
+        if let Some(ranks) = &mut self.ranks {
+            *ranks = Ranks::default();
+            ranks.loud.set_len(self.rows.len());
+            for (slot, &row) in self.rows.iter().enumerate() {
+                ranks.set(slot as Slot, row);
+            }
+        }
+        self.sum_afresh();
     }
 
     fn set_rows(&mut self, names: usize) {

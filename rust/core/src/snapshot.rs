@@ -33,6 +33,10 @@ struct State<'a> {
     seen: u64,
     asked: u64,
     learned: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    refused: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    evicted: u64,
     query: QueryState,
     calibration: Calibration,
     coins: [u64; 4],
@@ -40,6 +44,11 @@ struct State<'a> {
     #[serde(borrow)]
     view: Option<ViewState<'a>>,
     model: ModelState,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The bytes of a model file.
@@ -132,6 +141,8 @@ impl Learner {
             seen: self.seen,
             asked: self.asked,
             learned: self.learned,
+            refused: self.refused,
+            evicted: self.evicted,
             query: self.query_state,
             calibration: self.calibration,
             coins: self.coins.words,
@@ -170,6 +181,9 @@ impl Learner {
         for (slot, &name) in self.added_slots.iter_mut().zip(self.config.added.names()) {
             *slot = self.vocabulary.slot(name);
         }
+        if self.config.bound.is_some_and(|bound| self.given_names() > bound.most()) {
+            return Err("it has more names than it should");
+        }
         for ((&first, &last), &times) in state.first.iter().zip(&state.last).zip(&state.times) {
             self.register.push(Register { first, last, times });
         }
@@ -195,6 +209,8 @@ impl Learner {
         self.seen = state.seen;
         self.asked = state.asked;
         self.learned = state.learned;
+        self.refused = state.refused;
+        self.evicted = state.evicted;
         Ok(())
     }
 }
@@ -233,7 +249,8 @@ impl State<'_> {
         }
         let most = u64::MAX / 2; // counters can go on without overflow
         let counters = [self.positives, self.negatives, self.seen, self.asked, self.learned];
-        let mut counts = counters.into_iter().chain(self.times.iter().copied());
+        let counters = counters.into_iter().chain([self.refused, self.evicted]);
+        let mut counts = counters.chain(self.times.iter().copied());
         if counts.any(|count| count > most) || query.mistakes > most {
             return Err("a counter is too large");
         }

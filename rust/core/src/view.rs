@@ -12,8 +12,9 @@ use std::f64::consts::LN_2;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::bound::Bound;
 use crate::model::too_large;
-use crate::vocabulary::{Name, Names, Slot, UNKNOWN, Vocabulary};
+use crate::vocabulary::{Name, Names, Slot, Survivors, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
 use crate::whole::{Sums, Whole, loading_step, trust};
 
@@ -215,6 +216,7 @@ pub struct View {
     whole: Option<Whole>,
     /// With a whole: the seats of the model's slots.
     seats: Vec<Slot>,
+    bound: Option<Bound>,
 }
 
 /// What showing an event will change, worked out before anything is changed.
@@ -245,8 +247,42 @@ pub struct ViewState<'a> {
 }
 
 impl View {
-    pub fn new(whole: bool) -> Self {
-        Self { whole: whole.then(Whole::default), ..Self::default() }
+    pub fn new(whole: bool, bound: Option<Bound>) -> Self {
+        Self { whole: whole.then(Whole::default), bound, ..Self::default() }
+    }
+
+    /// How many of an event's new names can be kept, if not all can.
+    pub fn room(&self, seats: &[Slot]) -> Option<usize> {
+        let bound = self.bound?;
+        let new = seats.iter().filter(|&&seat| seat == UNKNOWN).count();
+        let room = bound.room(self.vocabulary.len(), seats.len() - new);
+        (new > room).then_some(room)
+    }
+
+    /// Let go of the names met the longest ago, if there are too many.
+    fn let_go(&mut self) {
+        let (names, Some(bound)) = (self.vocabulary.len(), self.bound) else { return };
+        if names <= bound.most() {
+            return;
+        }
+        let last = |seat: Slot| self.entries[seat as usize].last;
+        let met_before = |&seat: &Slot| last(seat) + 1 < self.rounds;
+        let may_go = (0..names as Slot).filter(met_before).collect();
+        let survivors =
+            bound.survivors(names, names, may_go, |a, b| (last(a), a).cmp(&(last(b), b)));
+        self.vocabulary.retain(&survivors);
+        survivors.retain(&mut self.entries, 1);
+        survivors.retain(&mut self.parts, 1);
+        for seat in &mut self.seats {
+            *seat = survivors.of(*seat);
+        }
+    }
+
+    /// Be told that the model lets features go.
+    pub fn part_with(&mut self, survivors: &Survivors) {
+        if self.whole.is_some() {
+            survivors.retain(&mut self.seats, 1);
+        }
     }
 
     /// Where a name's statistics are kept, or `UNKNOWN`.
@@ -325,7 +361,8 @@ impl View {
         Ok(values)
     }
 
-    /// Make the counting last; new names get their seats, which are filled in.
+    /// Make the counting last; new names get their seats, which are filled in. Where names are let go, no
+    /// seat of before is right any more.
     pub fn keep(
         &mut self,
         shown: &Shown,
@@ -351,6 +388,7 @@ impl View {
         self.pool = shown.pool;
         self.whole = shown.whole;
         self.rounds += 1;
+        self.let_go();
     }
 
     /// Be told that the model's next slot is that of this name.
@@ -393,6 +431,9 @@ impl View {
     /// Take over a saved state; [`Self::meet`] has still to be told the model's names.
     pub fn adopt(&mut self, state: &ViewState<'_>) -> Result<(), &'static str> {
         state.check(self.whole.is_some())?;
+        if self.bound.is_some_and(|bound| state.names.len() > bound.most()) {
+            return Err("it has statistics of more names than it should");
+        }
         (self.pool, self.rounds, self.whole) = (state.pool, state.rounds, state.whole);
         for (i, &name) in state.names.iter().enumerate() {
             let mut entry = Entry {

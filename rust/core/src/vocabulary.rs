@@ -1,6 +1,7 @@
 //! Feature names and their slots.
 //!
-//! A slot is given when a name is first learned and is never given up, so slots count d.
+//! A slot is given when a name is first learned, so slots count d. Where names are let go, the others
+//! move up in their order, so that an older name always has a smaller slot.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -54,6 +55,52 @@ pub trait Names {
 impl Names for [Name<'_>] {
     fn name(&self, position: usize) -> Name<'_> {
         self[position]
+    }
+}
+
+/// Who stays when names are let go, and the slots that they get.
+#[derive(Clone, Debug)]
+pub struct Survivors {
+    /// By old slot; `UNKNOWN` of those that go.
+    slots: Vec<Slot>,
+    count: usize,
+}
+
+impl Survivors {
+    /// All of so many slots but these.
+    pub fn without(leaving: &[Slot], slots: usize) -> Self {
+        let mut new = vec![0; slots];
+        for &slot in leaving {
+            new[slot as usize] = UNKNOWN;
+        }
+        let mut count = 0;
+        for slot in new.iter_mut().filter(|slot| **slot != UNKNOWN) {
+            *slot = count;
+            count += 1;
+        }
+        Self { slots: new, count: count as usize }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The new slot; `UNKNOWN` if it goes, or was never there.
+    pub fn of(&self, slot: Slot) -> Slot {
+        self.slots.get(slot as usize).copied().unwrap_or(UNKNOWN)
+    }
+
+    /// Their rows of `width` cells each.
+    pub fn retain<T: Copy>(&self, cells: &mut Vec<T>, width: usize) {
+        let mut end = 0;
+        for (row, &slot) in self.slots.iter().enumerate() {
+            if slot != UNKNOWN {
+                cells.copy_within(row * width..(row + 1) * width, end);
+                end += width;
+            }
+        }
+        cells.truncate(end);
     }
 }
 
@@ -120,6 +167,19 @@ impl Vocabulary {
         slot
     }
 
+    /// Let names go; their texts too.
+    pub fn retain(&mut self, survivors: &Survivors) {
+        let (places, texts) = (std::mem::take(&mut self.places), std::mem::take(&mut self.texts));
+        self.table.clear();
+        self.places.reserve(places.len());
+        self.texts.reserve(texts.len());
+        for slot in 0..places.len() as Slot {
+            if survivors.of(slot) != UNKNOWN {
+                self.insert(name_at(&places, &texts, slot));
+            }
+        }
+    }
+
     fn hash(&self, name: Name<'_>) -> u64 {
         self.hasher.hash_one(name)
     }
@@ -160,6 +220,25 @@ mod tests {
             assert_eq!(vocabulary.slot(Name::Text(text)) as usize, slot);
             assert_eq!(vocabulary.name(slot as Slot), Name::Text(text));
         }
+    }
+
+    #[test]
+    fn who_stays_moves_up_and_takes_rows_along() {
+        let mut vocabulary = Vocabulary::default();
+        for name in [Name::Text("a"), Name::Number(7), Name::Text("bc"), Name::Text("d")] {
+            vocabulary.insert(name);
+        }
+        let survivors = Survivors::without(&[2, 0], 4);
+        vocabulary.retain(&survivors);
+        let names: Vec<Name<'_>> = vocabulary.names().collect();
+        assert_eq!(names, [Name::Number(7), Name::Text("d")]);
+        assert_eq!(vocabulary.slot(Name::Text("d")), 1);
+        assert_eq!(vocabulary.slot(Name::Text("bc")), UNKNOWN);
+        assert_eq!(vocabulary.texts, "d");
+        let mut rows = vec![1, 2, 3, 4, 5, 6, 7, 8];
+        survivors.retain(&mut rows, 2);
+        assert_eq!(rows, [3, 4, 7, 8]);
+        assert_eq!((survivors.of(3), survivors.of(0), survivors.of(9)), (1, UNKNOWN, UNKNOWN));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::heap::Heap;
 use crate::random::Generator;
 use crate::sparsify::{Norm, Sparsifier};
 use crate::update::{Narrowing, Step};
-use crate::vocabulary::Slot;
+use crate::vocabulary::{Slot, Survivors, UNKNOWN};
 
 /// One feature of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,6 +119,30 @@ impl Weights {
         if self.varies {
             self.variances.resize(rows * self.width, 1.0);
         }
+    }
+
+    /// Let features go, their weights too.
+    pub fn retain(&mut self, survivors: &Survivors) {
+        survivors.retain(&mut self.values, self.width);
+        if self.varies {
+            survivors.retain(&mut self.variances, self.width);
+        }
+        self.rows = survivors.len();
+        for vector in 0..self.vectors.len() {
+            let part = &mut self.vectors[vector];
+            part.heap.retain(survivors);
+            for slot in &mut part.fresh {
+                *slot = survivors.of(*slot);
+            }
+            part.fresh.retain(|&slot| slot != UNKNOWN);
+            self.sum_afresh(vector);
+        }
+    }
+
+    /// The largest weight of a feature in any vector, whatever its sign.
+    pub fn size(&self, slot: Slot) -> f64 {
+        let weights = (0..self.vectors.len()).map(|vector| self.weight(slot, vector).abs());
+        weights.fold(0.0, f64::max)
     }
 
     /// Add a weight vector of zeros.
@@ -324,8 +348,8 @@ impl Weights {
         }
     }
 
-    /// The heap holds at most `kept` and always the largest, so what a step made non-zero is
-    /// either among them or goes at once.
+    /// The heap always holds the largest, so what a step made non-zero is either among them or goes
+    /// at once. It holds more than `kept` only where features were let go and d fell.
     fn keep_largest(&mut self, vector: usize, kept: usize) {
         let fresh = std::mem::take(&mut self.vectors[vector].fresh);
         for &slot in &fresh {
@@ -342,6 +366,12 @@ impl Weights {
         }
         self.vectors[vector].fresh = fresh;
         self.vectors[vector].fresh.clear();
+        while self.vectors[vector].heap.len() > kept {
+            let Self { vectors, values, width, .. } = self;
+            let now = |slot: Slot| values[slot as usize * *width + vector].abs();
+            let Some(out) = vectors[vector].heap.pop(now) else { break };
+            self.let_go(out, vector);
+        }
     }
 
     fn let_go(&mut self, slot: Slot, vector: usize) {

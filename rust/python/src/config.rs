@@ -5,7 +5,7 @@
 use headwater_core::{
     Combine, Confidence, DualConfig, FeslConfig, LinearConfig, Loss, ModelConfig, OlvfConfig,
     PartialConfig, PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig, Sparsifier, Task,
-    UpdateRule,
+    UpdateRule, WhenFull,
 };
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -101,6 +101,16 @@ impl<'py> Slot<'py> {
             _ => return self.unknown(),
         })
     }
+}
+
+/// How many names are kept, and what happens to more.
+pub fn bound(most: u32, when_full: &str) -> headwater_core::Bound {
+    let when_full = match when_full {
+        "refuse" => WhenFull::Refuse,
+        "oldest" => WhenFull::Oldest,
+        _ => WhenFull::Smallest,
+    };
+    headwater_core::Bound { most, when_full }
 }
 
 /// A model by its `kind` and what it is made of.

@@ -41,14 +41,13 @@ pub struct Decision {
     #[pyo3(get)]
     pub asked: bool,
     pub keys: Arc<Vec<Key>>,
-    /// As the model saw them, without the learner's own; slots are those of the learner with this
-    /// identity.
+    /// As the model saw them, without the learner's own; slots are those of this learner at the time.
     features: Vec<Feature>,
     /// The values that the event gave, if the model saw others.
     given: Option<Vec<f64>>,
     /// What the view said of the event as a whole.
     whole: [f64; 2],
-    learner: u64,
+    learner: (u64, u64),
     answered: AtomicBool,
 }
 
@@ -58,7 +57,7 @@ impl Decision {
         decided: headwater_core::Decision,
         event: Event,
         given: Option<Vec<f64>>,
-        learner: u64,
+        learner: (u64, u64),
     ) -> Self {
         let Event { keys, entrant, .. } = event;
         let mut features = entrant.features;
@@ -94,8 +93,8 @@ impl Decision {
         headwater_core::Decision { class: None, margin, query_probability, asked }.weight()
     }
 
-    /// Fill in the event's features, with slots only if they are this learner's.
-    pub fn fill(&self, event: &mut Entrant, learner: u64) {
+    /// Fill in the event's features, with slots only if they are still this learner's.
+    pub fn fill(&self, event: &mut Entrant, learner: (u64, u64)) {
         event.features.clear();
         event.features.extend_from_slice(&self.features);
         if learner != self.learner {
@@ -159,7 +158,7 @@ impl Decision {
             seen.map(|(feature, value)| std::mem::replace(&mut feature.value, value)).collect()
         });
         event.entrant.whole = whole;
-        let decision = Self::new(prediction, decided, event, given, 0);
+        let decision = Self::new(prediction, decided, event, given, (0, 0));
         decision.answered.store(answered, Ordering::Release);
         Ok(decision)
     }

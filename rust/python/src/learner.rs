@@ -105,10 +105,10 @@ impl Learner {
                 };
                 core.find_slots(&names, &mut event.entrant.features)?;
                 core.find_seats(&names, &mut event.entrant);
-                if !missed.is_empty() {
+                if !core.evicts() {
                     memory.remember(py, &keys, &event.entrant, &missed, core.names_met());
+                    memory.note(&keys, &event.entrant, core.has_view());
                 }
-                memory.note(&keys, &event.entrant, core.has_view());
             }
             f(inner, &mut event, &names)
         });
@@ -167,7 +167,7 @@ impl Learner {
         Self { guarded: Guarded::default() }
     }
 
-    #[pyo3(signature = (*, model, query, view, closed, added, labels, classes, seed, state=None))]
+    #[pyo3(signature = (*, model, query, view, closed, bound, added, labels, classes, seed, state=None))]
     #[allow(clippy::too_many_arguments)] // the slots, by name
     fn _build(
         &self,
@@ -176,6 +176,7 @@ impl Learner {
         query: Slot<'_>,
         view: bool,
         closed: bool,
+        bound: Option<(u32, String)>,
         added: &str,
         labels: &str,
         classes: Option<Vec<Bound<'_, PyAny>>>,
@@ -187,6 +188,7 @@ impl Learner {
             query: query.query()?,
             view,
             closed,
+            bound: bound.map(|(most, word)| config::bound(most, &word)),
             added: match added {
                 "intercept" => core::Added::Intercept,
                 "whole" => core::Added::Whole,
@@ -283,17 +285,16 @@ impl Learner {
     /// >>> model.decide_one({"rain": 1.0})
     /// Decision(prediction=False, margin=0, query_probability=1, asked=True)
     fn decide_one(&self, x: &Bound<'_, PyAny>) -> PyResult<Decision> {
-        let ((given, decided, label, identity), event) =
-            self.on_event(x, |inner, event, names| {
-                let values = event.entrant.features.iter().map(|feature| feature.value);
-                let given = inner.core.has_view().then(|| values.collect());
-                let decided = inner.core.decide(&mut event.entrant, names)?;
-                let label = inner.core.prediction(decided.class, decided.margin);
-                Ok((given, decided, label, inner.identity))
-            })?;
+        let ((given, decided, label, whose), event) = self.on_event(x, |inner, event, names| {
+            let values = event.entrant.features.iter().map(|feature| feature.value);
+            let given = inner.core.has_view().then(|| values.collect());
+            let decided = inner.core.decide(&mut event.entrant, names)?;
+            let label = inner.core.prediction(decided.class, decided.margin);
+            Ok((given, decided, label, inner.whose()))
+        })?;
         let prediction = spoken_to_python(x.py(), label.as_ref())?;
         let prediction = prediction.map_or_else(|| x.py().None(), Bound::unbind);
-        Ok(Decision::new(prediction, decided, event, given, identity))
+        Ok(Decision::new(prediction, decided, event, given, whose))
     }
 
     /// Learn an event with its label: moves the weights and makes its features known.
@@ -332,8 +333,9 @@ impl Learner {
         let label = self.given_label(y)?;
         decision.answer(|| {
             self.with(py, |inner| {
-                let Inner { core, answered, identity, .. } = inner;
-                decision.fill(answered, *identity);
+                let whose = inner.whose();
+                let Inner { core, answered, .. } = inner;
+                decision.fill(answered, whose);
                 let names = Keys { py, keys: &decision.keys };
                 core.find_slots(&names, &mut answered.features)?;
                 core.add_own(answered);
@@ -429,6 +431,18 @@ impl Learner {
     #[getter]
     fn learned(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |inner| Ok(inner.core.learned()))
+    }
+
+    /// How often a new name was left out of an event learned, for want of a place (`max_features`).
+    #[getter]
+    fn refused(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |inner| Ok(inner.core.refused()))
+    }
+
+    /// Features let go to make room for new names (`max_features`).
+    #[getter]
+    fn evicted(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |inner| Ok(inner.core.evicted()))
     }
 
     /// Labels learned that were (negative, positive); with several classes and in regression none.

@@ -7,10 +7,10 @@ use headwater_core as core;
 
 use crate::memory::Memory;
 
-/// The core's learner, and an identity that says whose slots a decision holds.
+/// The core's learner, and an identity that no other has.
 pub struct Inner {
     pub core: core::Learner,
-    pub identity: u64,
+    identity: u64,
     pub memory: Memory,
     /// The event of the decision that is being answered; used again and again.
     pub answered: core::Entrant,
@@ -25,6 +25,11 @@ impl Inner {
             memory: Memory::default(),
             answered: core::Entrant::default(),
         }
+    }
+
+    /// Says whose slots a decision holds, and since when: they change when features are let go.
+    pub fn whose(&self) -> (u64, u64) {
+        (self.identity, self.core.evicted())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Slots of the names met lately, by the very objects: most streams use the same texts again, and
-//! an object that is known need be neither hashed nor compared. Many repeat whole events' names.
+//! an object that is known need be neither hashed nor compared. Many repeat whole events' names. Where
+//! names are let go slots change, and nothing is remembered.
 //!
 //! A table with two places for a text. It holds on to its texts, so that no other object can come to
 //! lie where one of them lay.
@@ -103,6 +104,9 @@ impl Memory {
         missed: &[u32],
         names: usize,
     ) {
+        if missed.is_empty() {
+            return;
+        }
         if self.places.len() < LARGEST && self.places.len() < 2 * names {
             let size = (2 * names).next_power_of_two().clamp(SMALLEST, LARGEST);
             self.places.clear();

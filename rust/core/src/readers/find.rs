@@ -1,6 +1,6 @@
 //! The slots of a record's names, found with as little hashing as may be.
 //!
-//! A slot never changes, so what was found stays found: columns and small numbers have a table, and a
+//! Unless names are let go a slot never changes, so what was found stays found: columns and small numbers have a table, and a
 //! text is first compared with what stood at its place in the event before, because most streams
 //! repeat their order.
 
@@ -94,8 +94,13 @@ impl Finder {
             self.seats.trust_again();
         }
         let event = &mut record.event;
+        let evicts = learner.evicts();
         for (position, feature) in event.features.iter_mut().enumerate() {
-            feature.slot = self.slots.find(&learner.vocabulary, given, position);
+            feature.slot = if evicts {
+                learner.vocabulary.slot(given.name(position))
+            } else {
+                self.slots.find(&learner.vocabulary, given, position)
+            };
         }
         for (position, feature) in event.features.iter().enumerate() {
             if learner.added_slots.contains(&feature.slot) {
@@ -108,7 +113,11 @@ impl Finder {
         if let Some(view) = &learner.view {
             event.seats.clear();
             for position in 0..event.features.len() {
-                event.seats.push(self.seats.find(view.vocabulary(), given, position));
+                event.seats.push(if evicts {
+                    view.seat(given.name(position))
+                } else {
+                    self.seats.find(view.vocabulary(), given, position)
+                });
             }
         }
         Ok(())
