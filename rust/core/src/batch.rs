@@ -112,7 +112,8 @@ fn check_columns(
     width: usize,
     last_row_of: &mut Vec<usize>,
 ) -> Result<(), Error> {
-    let rises = row.windows(2).all(|pair| pair[0] < pair[1]);
+    // Without a branch a column, as below.
+    let rises = row.windows(2).fold(true, |fine, pair| fine & (pair[0] < pair[1]));
     let (Some(first), Some(last)) = (row.first(), row.last()) else { return Ok(()) };
     if rises && *first >= 0 && (*last as usize) < width {
         return Ok(());
@@ -163,18 +164,41 @@ struct Reader<'a> {
     slots: Vec<Slot>,
     seats: Vec<Slot>,
     event: Entrant,
-    present: Vec<u32>, // columns of the event's features
+    columns: Which<'a>,
+    /// Whether the view had no seat for some of the event's names.
+    unseated: bool,
+}
+
+/// The columns of an event's features.
+#[derive(Clone)]
+enum Which<'a> {
+    /// Those of a row of CSR.
+    Row(&'a [i32]),
+    /// All of them, in order.
+    All,
+    /// These: others are absent.
+    Some(Vec<u32>),
+}
+
+impl Which<'_> {
+    fn column(&self, position: usize) -> usize {
+        match self {
+            Self::Row(columns) => columns[position] as usize,
+            Self::All => position,
+            Self::Some(columns) => columns[position] as usize,
+        }
+    }
 }
 
 /// The names of the row that was read last.
 struct Present<'a> {
-    columns: &'a [u32],
+    columns: &'a Which<'a>,
     names: Columns<'a>,
 }
 
 impl Names for Present<'_> {
     fn name(&self, position: usize) -> Name<'_> {
-        self.names.name(self.columns[position] as usize)
+        self.names.name(self.columns.column(position))
     }
 }
 
@@ -191,7 +215,8 @@ impl<'a> Reader<'a> {
             slots: vec![UNSEEN; batch.width],
             seats: vec![UNSEEN; if learner.view.is_some() { batch.width } else { 0 }],
             event: Entrant::default(),
-            present: Vec::new(),
+            columns: Which::All,
+            unseated: false,
         })
     }
 
@@ -199,65 +224,94 @@ impl<'a> Reader<'a> {
         if learner.evicts() {
             self.forget();
         }
-        self.event.features.clear();
-        self.present.clear();
-        match self.batch.rows {
+        let unseen = match self.batch.rows {
             Rows::Csr { indptr, indices, values } => {
                 let range = indptr[row] as usize..indptr[row + 1] as usize;
-                let columns = indices[range.clone()].iter().map(|&column| column as u32);
-                self.take(columns.zip(&values[range]));
+                let (columns, values) = (&indices[range.clone()], &values[range]);
+                let index = |position: usize| columns[position] as usize;
+                self.take(values, columns.iter().map(|&c| c as usize), index, Which::Row(columns))
             }
             Rows::Dense { values, columns, .. } => {
-                self.take((0..columns as u32).zip(&values[row * columns..(row + 1) * columns]));
+                let values = &values[row * columns..(row + 1) * columns];
+                self.take(values, 0..columns, |position| position, Which::All)
             }
-        }
+        };
         let names = &self.batch.columns;
-        for (&column, feature) in self.present.iter().zip(&mut self.event.features) {
-            if feature.slot == UNSEEN {
-                feature.slot = learner.slot(names.name(column as usize));
-                self.slots[column as usize] = feature.slot;
+        if unseen {
+            for (position, feature) in self.event.features.iter_mut().enumerate() {
+                if feature.slot == UNSEEN {
+                    let column = self.columns.column(position);
+                    feature.slot = learner.slot(names.name(column));
+                    self.slots[column] = feature.slot;
+                }
             }
         }
         if let Some(view) = &learner.view {
+            let (seats, columns) = (&mut self.seats, &self.columns);
+            let (count, mut unseated) = (self.event.features.len(), false);
             self.event.seats.clear();
-            for &column in &self.present {
-                let seat = &mut self.seats[column as usize];
+            self.event.seats.extend((0..count).map(|position| {
+                let column = columns.column(position);
+                let seat = &mut seats[column];
                 if *seat == UNSEEN {
-                    *seat = view.seat(names.name(column as usize));
+                    *seat = view.seat(names.name(column));
                 }
-                self.event.seats.push(*seat);
-            }
+                unseated |= *seat == UNKNOWN;
+                *seat
+            }));
+            self.unseated = unseated;
         }
     }
 
-    /// The features that are there, with the slots of their columns as far as they are known.
-    fn take<'v>(&mut self, row: impl Iterator<Item = (u32, &'v f64)>) {
-        for (column, &value) in row {
-            if !value.is_nan() {
-                self.event.features.push(Feature { slot: self.slots[column as usize], value });
-                self.present.push(column);
-            }
+    /// The features that are there, with the slots of their columns as far as they are known. True
+    /// if some are not.
+    fn take(
+        &mut self,
+        values: &[f64],
+        columns: impl Iterator<Item = usize>,
+        index: impl Fn(usize) -> usize,
+        which: Which<'a>,
+    ) -> bool {
+        let (features, slots, mut unseen) = (&mut self.event.features, &self.slots, false);
+        features.clear();
+        features.extend(columns.zip(values).map(|(column, &value)| {
+            let slot = slots[column];
+            unseen |= slot == UNSEEN;
+            Feature { slot, value }
+        }));
+        self.columns = which;
+        if values.iter().fold(false, |some, value| some | value.is_nan()) {
+            features.retain(|feature| !feature.value.is_nan());
+            let there = (0..values.len()).filter(|&position| !values[position].is_nan());
+            self.columns = Which::Some(there.map(|position| index(position) as u32).collect());
         }
+        unseen
     }
 
     fn decide(&mut self, learner: &mut Learner) -> Result<Decision, Error> {
-        let names = Present { columns: &self.present, names: self.batch.columns };
+        let names = Present { columns: &self.columns, names: self.batch.columns };
         let decision = learner.decide(&mut self.event, &names)?;
         self.remember_seats();
         Ok(decision)
     }
 
     /// Learn the row that was just decided on.
-    fn study(&mut self, learner: &mut Learner, label: &Label, weight: f64) -> Result<(), Error> {
-        let names = Present { columns: &self.present, names: self.batch.columns };
-        if learner.study(&mut self.event.features, &names, label, weight)? {
+    fn study(
+        &mut self,
+        learner: &mut Learner,
+        label: &Label,
+        decision: &Decision,
+    ) -> Result<(), Error> {
+        let names = Present { columns: &self.columns, names: self.batch.columns };
+        let (weight, margin) = (decision.weight(), Some(decision.margin));
+        if learner.study(&mut self.event.features, &names, label, weight, margin)? {
             self.remember_slots();
         }
         Ok(())
     }
 
     fn learn(&mut self, learner: &mut Learner, label: &Label) -> Result<(), Error> {
-        let names = Present { columns: &self.present, names: self.batch.columns };
+        let names = Present { columns: &self.columns, names: self.batch.columns };
         if learner.learn(&mut self.event, &names, label)? {
             self.remember_slots();
         }
@@ -267,23 +321,36 @@ impl<'a> Reader<'a> {
 
     /// Look the names of the row that was read last up again: where names are let go, slots change.
     fn forget(&mut self) {
-        for &column in &self.present {
-            self.slots[column as usize] = UNSEEN;
-            if let Some(seat) = self.seats.get_mut(column as usize) {
+        // The learner's own features may stand at the end.
+        for position in 0..self.event.features.len().min(self.count()) {
+            let column = self.columns.column(position);
+            self.slots[column] = UNSEEN;
+            if let Some(seat) = self.seats.get_mut(column) {
                 *seat = UNSEEN;
             }
         }
     }
 
+    /// How many features the row has.
+    fn count(&self) -> usize {
+        match &self.columns {
+            Which::Row(columns) => columns.len(),
+            Which::All => self.batch.width,
+            Which::Some(columns) => columns.len(),
+        }
+    }
+
     fn remember_slots(&mut self) {
-        for (&column, feature) in self.present.iter().zip(&self.event.features) {
-            self.slots[column as usize] = feature.slot;
+        for (position, feature) in self.event.features.iter().take(self.count()).enumerate() {
+            self.slots[self.columns.column(position)] = feature.slot;
         }
     }
 
     fn remember_seats(&mut self) {
-        for (&column, &seat) in self.present.iter().zip(&self.event.seats) {
-            self.seats[column as usize] = seat;
+        if std::mem::take(&mut self.unseated) {
+            for (position, &seat) in self.event.seats.iter().enumerate() {
+                self.seats[self.columns.column(position)] = seat;
+            }
         }
     }
 }
@@ -337,7 +404,7 @@ impl Learner {
             let decision = reader.decide(self).map_err(|error| at_row(row, error))?;
             decisions.push(decision);
             if let (true, Some(label)) = (decision.asked, label) {
-                reader.study(self, label, decision.weight()).map_err(|error| at_row(row, error))?;
+                reader.study(self, label, &decision).map_err(|error| at_row(row, error))?;
             }
         }
         Ok(())

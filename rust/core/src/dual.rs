@@ -187,7 +187,7 @@ impl Dual {
         let one = [Feature { slot: features[at].slot, value: 1.0 }];
         for (vector, alpha) in alphas.iter().enumerate() {
             let sign = sign(self.multiclass, vector, *class);
-            weights.shift(vector, &one, alpha * sign * change, plain());
+            weights.shift(vector, &one, alpha * sign * change, plain(), 1.0);
         }
     }
 
@@ -209,7 +209,7 @@ impl Dual {
             let margin = y * weights.dot(vector, features);
             let alpha = best_alpha(alphas[vector], margin, squared_norm, c);
             let length = (alpha - std::mem::replace(&mut alphas[vector], alpha)) * y;
-            weights.shift(vector, features, length, plain());
+            weights.shift(vector, features, length, plain(), squared_norm.sqrt());
             weights.sparsify(vector, kept, draws);
         }
     }

@@ -516,8 +516,15 @@ mod tests {
         let known = model.weights.len();
         let names = slots.iter().map(|&(slot, _)| slot as usize + 1).fold(known, usize::max);
         let target = Target::Value(target);
-        let lesson =
-            Lesson { features: &features, target, known, names, positives: 0, negatives: 0 };
+        let lesson = Lesson {
+            features: &features,
+            target,
+            known,
+            names,
+            positives: 0,
+            negatives: 0,
+            margin: None,
+        };
         model.learn(&lesson, &mut Generator::from_seed(0)).unwrap();
     }
 

@@ -530,13 +530,14 @@ impl Learner {
             self.model.check(&event.features)?;
             self.keep_shown(event, names); // nothing can fail from here on
         }
-        let grew = self.study(&mut event.features, names, label, 1.0)?;
+        let grew = self.study(&mut event.features, names, label, 1.0, None)?;
         self.keep_shown(event, names);
         Ok(grew)
     }
 
     /// Learn an event that was decided on before: its features as [`Self::decide`] left them, the
-    /// learner's own at their end. `weight` is what the label counts for the probabilities. New names
+    /// learner's own at their end. `weight` is what the label counts for the probabilities, `margin`
+    /// that of the decision if nothing was learned since. New names
     /// get their slots, which are filled in. True if there were any. Where features are let go, no slot
     /// of before is right any more.
     pub fn study(
@@ -545,9 +546,10 @@ impl Learner {
         names: &(impl Names + ?Sized),
         label: &Label,
         weight: f64,
+        margin: Option<f64>,
     ) -> Result<bool, Error> {
         if self.is_closed() && features.iter().any(|feature| feature.slot == UNKNOWN) {
-            return self.study(&mut known(features), names, label, weight);
+            return self.study(&mut known(features), names, label, weight, margin);
         }
         let reading = self.labels.read(label)?;
         let (added, given) = (self.added_names(), features.len() - self.added_names().len());
@@ -555,7 +557,8 @@ impl Learner {
             if position < given { names.name(position) } else { added[position - given] }
         };
         let mut new: Vec<usize> = Vec::new();
-        if features.iter().any(|feature| feature.slot == UNKNOWN) {
+        let unknown = |some, feature: &Feature| some | (feature.slot == UNKNOWN);
+        if features.iter().fold(false, unknown) {
             new.extend((0..features.len()).filter(|&i| features[i].slot == UNKNOWN));
             new.sort_unstable_by(|&a, &b| name_of(a).cmp(&name_of(b)));
         }
@@ -581,6 +584,7 @@ impl Learner {
             names: known + new.len(),
             positives: self.positives + u64::from(positive),
             negatives: self.negatives + u64::from(binary && !positive),
+            margin,
         };
         let learned = self.model.learn(&lesson, self.view.as_ref(), &mut self.draws)?;
 

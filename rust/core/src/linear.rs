@@ -70,6 +70,8 @@ impl LinearConfig {
 /// Everything that a lesson will do, worked out before anything is done.
 struct Plan {
     step: Step,
+    /// ‖x‖
+    norm: f64,
     /// The weight vectors that move, and which way.
     moves: [Option<(usize, f64)>; 2],
     mistake: bool,
@@ -244,7 +246,7 @@ impl Linear {
                 }
                 largest(&scores, None) != Some(class)
             }
-            _ => restart || lesson.target.sign() * self.weights.dot(0, lesson.features) <= 0.0,
+            _ => restart || lesson.target.sign() * self.margin(lesson) <= 0.0,
         };
 
         // From here on nothing can fail.
@@ -261,6 +263,11 @@ impl Linear {
         }
         // Its probabilities are its own, so there are no scores to learn a slope from.
         Ok(Learned { mistake, scores: Scores::None })
+    }
+
+    /// `w·x` where there is one weight vector.
+    fn margin(&self, lesson: &Lesson<'_>) -> f64 {
+        lesson.margin.unwrap_or_else(|| self.weights.dot(0, lesson.features))
     }
 
     fn plan(&self, lesson: &Lesson<'_>) -> Result<Plan, Error> {
@@ -282,14 +289,14 @@ impl Linear {
                 found
             }
             (Target::Value(value), Task::Regression { epsilon }) => {
-                let q = if restart { 0.0 } else { self.weights.dot(0, features) };
+                let q = if restart { 0.0 } else { self.margin(lesson) };
                 error = (value - q).abs();
                 target = error - epsilon; // the loss, of a margin of 0
                 let sign = if value > q { 1.0 } else { -1.0 };
                 (0.0, target > 0.0, [Some((0, sign)), None])
             }
             (label, _) => {
-                let q = self.weights.dot(0, features);
+                let q = self.margin(lesson);
                 predicted = Scores::by_margin(q);
                 let q = if restart { 0.0 } else { q };
                 let sign = label.sign();
@@ -324,7 +331,7 @@ impl Linear {
         let safe = step.length.is_finite()
             && moving.clone().all(|&(v, _)| self.weights.can_take(v, features, step, norm));
         if safe {
-            Ok(Plan { step, moves, mistake, restart, error, scores: predicted })
+            Ok(Plan { step, norm, moves, mistake, restart, error, scores: predicted })
         } else {
             Err(too_large("a weight"))
         }
@@ -342,7 +349,7 @@ impl Linear {
 
     /// Make room, shrink, move, let go.
     fn take(&mut self, plan: &Plan, lesson: &Lesson<'_>, draws: &mut Generator) {
-        let Plan { step, moves, restart, error, .. } = *plan;
+        let Plan { step, norm, moves, restart, error, .. } = *plan;
         self.make_room(lesson);
         if let Some(errors) = &mut self.errors {
             errors.learn(lesson.features, lesson.names, error);
@@ -358,7 +365,7 @@ impl Linear {
         }
         let kept = self.config.sparsifier.kept(lesson.names, self.config.legacy);
         for (vector, sign) in moves.into_iter().flatten() {
-            self.weights.shift(vector, lesson.features, sign * step.length, step);
+            self.weights.shift(vector, lesson.features, sign * step.length, step, norm);
             self.weights.sparsify(vector, kept, draws);
         }
     }

@@ -93,6 +93,8 @@ pub struct Lesson<'a> {
     /// Binary labels learned, this one included.
     pub positives: u64,
     pub negatives: u64,
+    /// The margin of the event, if it is known from its decision and nothing was learned since.
+    pub margin: Option<f64>,
 }
 
 impl Lesson<'_> {

@@ -449,7 +449,15 @@ mod tests {
         let known = model.rows.len();
         let names = features.iter().map(|f| f.slot as usize + 1).max().unwrap_or(0).max(known);
         let target = Target::Class(usize::from(positive));
-        model.learn(&Lesson { features, target, known, names, positives: 0, negatives: 0 })
+        model.learn(&Lesson {
+            features,
+            target,
+            known,
+            names,
+            positives: 0,
+            negatives: 0,
+            margin: None,
+        })
     }
 
     #[test]

@@ -139,7 +139,8 @@ impl Partial {
         *draws = after;
         self.weights.set_rows(lesson.names);
         if moves {
-            self.weights.shift(0, &seen, lesson.target.sign() * step.length, step);
+            let length = lesson.target.sign() * step.length;
+            self.weights.shift(0, &seen, length, step, norm);
             self.weights.sparsify(0, count, draws);
         }
         Ok(Learned { mistake: margin <= 0.0, scores: Scores::by_margin(q) })
@@ -210,8 +211,15 @@ mod tests {
         let seen = model.look(&features, &mut draws.clone());
         assert_eq!(seen.len(), 2);
         let target = Target::Class(1);
-        let lesson =
-            Lesson { features: &features, target, known: 0, names: 8, positives: 1, negatives: 0 };
+        let lesson = Lesson {
+            features: &features,
+            target,
+            known: 0,
+            names: 8,
+            positives: 1,
+            negatives: 0,
+            margin: None,
+        };
         let before = draws.clone();
         assert!(model.learn(&lesson, &mut draws).unwrap().mistake);
         assert_ne!(draws, before);

@@ -155,8 +155,15 @@ mod tests {
         let known = model.state.new.len();
         let names = slots.iter().map(|&(slot, _)| slot as usize + 1).fold(known, usize::max);
         let target = Target::Class(class);
-        let lesson =
-            Lesson { features: &features, target, known, names, positives: 0, negatives: 0 };
+        let lesson = Lesson {
+            features: &features,
+            target,
+            known,
+            names,
+            positives: 0,
+            negatives: 0,
+            margin: None,
+        };
         model.learn(&lesson).unwrap();
     }
 

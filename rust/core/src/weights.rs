@@ -267,22 +267,30 @@ impl Weights {
     }
 
     /// `w_i += length·x_i` (times σ_i) for every feature, and narrow the variances.
-    pub fn shift(&mut self, vector: usize, features: &[Feature], length: f64, step: Step) {
-        let (ranks, norm) = (self.sparsifier.ranks(), self.sparsifier.norm());
+    /// `norm` is the length of the event, or any number that is not below it.
+    pub fn shift(
+        &mut self,
+        vector: usize,
+        features: &[Feature],
+        length: f64,
+        step: Step,
+        norm: f64,
+    ) {
+        let (ranks, kind) = (self.sparsifier.ranks(), self.sparsifier.norm());
         let part = &mut self.vectors[vector];
         let per_value = length / part.scale;
-        if !(self.varies || ranks) && norm == Norm::None {
+        part.bound += per_value.abs() * norm; // |x_i| ≤ ‖x‖ and σ_i ≤ 1
+        if !(self.varies || ranks) && kind == Norm::None {
             for feature in features {
                 let value = &mut self.values[feature.slot as usize * self.width + vector];
                 *value += per_value * feature.value;
                 if value.abs() < TINY {
                     *value = 0.0;
                 }
-                part.bound = part.bound.max(value.abs());
             }
             return;
         }
-        let (mut bound, mut growth) = (part.bound, 0.0);
+        let mut growth = 0.0;
         for feature in features {
             let index = feature.slot as usize * self.width + vector;
             let mut change = per_value * feature.value;
@@ -306,8 +314,7 @@ impl Weights {
             }
             *value = new;
             let (size, before) = (new.abs(), old.abs());
-            bound = bound.max(size);
-            growth += if norm == Norm::Squared { new * new - old * old } else { size - before };
+            growth += if kind == Norm::Squared { new * new - old * old } else { size - before };
             if ranks {
                 if old == 0.0 && new != 0.0 {
                     part.fresh.push(feature.slot);
@@ -316,8 +323,7 @@ impl Weights {
                 }
             }
         }
-        part.bound = bound;
-        if norm != Norm::None {
+        if kind != Norm::None {
             part.norm.add(growth);
         }
     }
@@ -490,7 +496,7 @@ mod tests {
                     (draws.uniform() < 0.2).then_some(Feature { slot: slot as Slot, value })
                 })
                 .collect();
-            fast.shift(0, &features, 1.0, plain(1.0));
+            fast.shift(0, &features, 1.0, plain(1.0), 10.0);
             fast.sparsify(0, 12, &mut draws.clone());
             for feature in &features {
                 slow[feature.slot as usize] += feature.value;
@@ -517,7 +523,7 @@ mod tests {
         let mut weights = Weights::new(Sparsifier::None, true, 1);
         weights.set_rows(2);
         let feature = Feature { slot: 1, value: 2.0 };
-        weights.shift(0, &[feature], 0.5, plain(0.5));
+        weights.shift(0, &[feature], 0.5, plain(0.5), 2.0);
         for _ in 0..4 {
             weights.add_vector();
         }
@@ -532,7 +538,7 @@ mod tests {
         weights.set_rows(1);
         let feature = Feature { slot: 0, value: 1.0 };
         assert!(weights.can_take(0, &[feature], plain(1e300), 1.0));
-        weights.shift(0, &[feature], 1.5e308, plain(1.5e308));
+        weights.shift(0, &[feature], 1.5e308, plain(1.5e308), 1.0);
         assert!(!weights.can_take(0, &[feature], plain(1.5e308), 1.0));
         assert!(weights.can_take(0, &[feature], plain(1.0), 1.0));
     }

@@ -48,6 +48,8 @@ pub struct Decision {
     /// What the view said of the event as a whole.
     whole: [f64; 2],
     learner: (u64, u64),
+    /// How many events it had learned.
+    learned: u64,
     answered: AtomicBool,
 }
 
@@ -57,7 +59,7 @@ impl Decision {
         decided: headwater_core::Decision,
         event: Event,
         given: Option<Vec<f64>>,
-        learner: (u64, u64),
+        (learner, learned): ((u64, u64), u64),
     ) -> Self {
         let Event { keys, entrant, .. } = event;
         let mut features = entrant.features;
@@ -72,6 +74,7 @@ impl Decision {
             given,
             whole: entrant.whole,
             learner,
+            learned,
             answered: AtomicBool::new(false),
         }
     }
@@ -91,6 +94,11 @@ impl Decision {
     pub fn weight(&self) -> f64 {
         let Self { margin, query_probability, asked, .. } = *self;
         headwater_core::Decision { class: None, margin, query_probability, asked }.weight()
+    }
+
+    /// The margin, if it still is what this learner would say.
+    pub fn margin_for(&self, learner: (u64, u64), learned: u64) -> Option<f64> {
+        (self.learner == learner && self.learned == learned).then_some(self.margin)
     }
 
     /// Fill in the event's features, with slots only if they are still this learner's.
@@ -158,7 +166,7 @@ impl Decision {
             seen.map(|(feature, value)| std::mem::replace(&mut feature.value, value)).collect()
         });
         event.entrant.whole = whole;
-        let decision = Self::new(prediction, decided, event, given, (0, 0));
+        let decision = Self::new(prediction, decided, event, given, ((0, 0), 0));
         decision.answered.store(answered, Ordering::Release);
         Ok(decision)
     }

@@ -290,7 +290,7 @@ impl Learner {
             let given = inner.core.has_view().then(|| values.collect());
             let decided = inner.core.decide(&mut event.entrant, names)?;
             let label = inner.core.prediction(decided.class, decided.margin);
-            Ok((given, decided, label, inner.whose()))
+            Ok((given, decided, label, (inner.whose(), inner.core.learned())))
         })?;
         let prediction = spoken_to_python(x.py(), label.as_ref())?;
         let prediction = prediction.map_or_else(|| x.py().None(), Bound::unbind);
@@ -339,7 +339,8 @@ impl Learner {
                 let names = Keys { py, keys: &decision.keys };
                 core.find_slots(&names, &mut answered.features)?;
                 core.add_own(answered);
-                core.study(&mut answered.features, &names, &label, decision.weight())?;
+                let margin = decision.margin_for(whose, core.learned());
+                core.study(&mut answered.features, &names, &label, decision.weight(), margin)?;
                 Ok(())
             })
         })

@@ -126,7 +126,8 @@ impl Learner {
         }
         decided(self, record, &decision)?;
         if let (true, Some(label)) = (decision.asked, &record.label) {
-            self.study(&mut record.event.features, given, label, decision.weight())?;
+            let margin = Some(decision.margin);
+            self.study(&mut record.event.features, given, label, decision.weight(), margin)?;
             run.learned += 1;
         }
         Ok(())

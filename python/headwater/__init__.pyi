@@ -1,0 +1,61 @@
+"""Learn from streams whose features come and go and whose labels are scarce."""
+
+from . import datasets, errors, evaluation, labels, streams
+from ._core import Decision, __version__
+from .files import EventFile, Record, open
+from .learners import normalize, query, sparsify, update
+from .learners.base import Learner, from_bytes, load
+from .learners.fesl import FESL, RFESL
+from .learners.flls import FLLS
+from .learners.linear import Linear
+from .learners.names import named, names
+from .learners.ofs import OFSP
+from .learners.olsf import OLSF
+from .learners.olvf import OLVF
+from .learners.paa import CSPAA, MPAA, PAA
+from .learners.regression import PARegressor
+from .learners.second_order import SEL2
+from .learners.spring import Spring
+from .session import Session
+from .types import Explanation, Feature, FileRun, Rows, Trace
+
+__all__ = [
+    "CSPAA",
+    "FESL",
+    "FLLS",
+    "MPAA",
+    "OFSP",
+    "OLSF",
+    "OLVF",
+    "PAA",
+    "RFESL",
+    "SEL2",
+    "Decision",
+    "EventFile",
+    "Explanation",
+    "Feature",
+    "FileRun",
+    "Learner",
+    "Linear",
+    "PARegressor",
+    "Record",
+    "Rows",
+    "Session",
+    "Spring",
+    "Trace",
+    "__version__",
+    "datasets",
+    "errors",
+    "evaluation",
+    "from_bytes",
+    "labels",
+    "load",
+    "named",
+    "names",
+    "normalize",
+    "open",
+    "query",
+    "sparsify",
+    "streams",
+    "update",
+]
