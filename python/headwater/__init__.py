@@ -3,6 +3,6 @@
 What `__init__.pyi` lists is imported when it is first used, so that `import headwater` costs little.
 """
 
-import lazy_loader
+import lazy_loader as _lazy
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

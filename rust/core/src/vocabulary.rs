@@ -111,8 +111,14 @@ enum Place {
     Text { length: u32, start: u64 },
 }
 
+/// Numbers from 0 up to this have their slots in a plain table, which is then at most 16 MB large.
+const SMALL: i64 = 1 << 22;
+
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
+    /// The slots of small numbers.
+    numbers: Vec<Slot>,
+    /// Those of all other names.
     table: HashTable<Slot>,
     hasher: FixedState,
     places: Vec<Place>,
@@ -127,6 +133,9 @@ impl Vocabulary {
 
     /// The slot of a name, or `UNKNOWN`.
     pub fn slot(&self, name: Name<'_>) -> Slot {
+        if let Name::Number(number @ 0..SMALL) = name {
+            return self.numbers.get(number as usize).copied().unwrap_or(UNKNOWN);
+        }
         self.table
             .find(self.hash(name), |&slot| self.name(slot) == name)
             .copied()
@@ -152,7 +161,6 @@ impl Vocabulary {
     /// Give a new name the next slot. The caller knows that it is new and that there is room.
     pub fn insert(&mut self, name: Name<'_>) -> Slot {
         let slot = self.len() as Slot;
-        let hash = self.hash(name);
         self.places.push(match name {
             Name::Number(number) => Place::Number(number),
             Name::Text(text) => {
@@ -161,6 +169,15 @@ impl Vocabulary {
                 Place::Text { length: text.len() as u32, start }
             }
         });
+        if let Name::Number(number @ 0..SMALL) = name {
+            let index = number as usize;
+            if index >= self.numbers.len() {
+                self.numbers.resize((index + 1).next_power_of_two(), UNKNOWN);
+            }
+            self.numbers[index] = slot;
+            return slot;
+        }
+        let hash = self.hash(name);
         let (places, texts, hasher) = (&self.places, &self.texts, &self.hasher);
         let rehash = |&slot: &Slot| hasher.hash_one(name_at(places, texts, slot));
         self.table.insert_unique(hash, slot, rehash);
@@ -171,6 +188,7 @@ impl Vocabulary {
     pub fn retain(&mut self, survivors: &Survivors) {
         let (places, texts) = (std::mem::take(&mut self.places), std::mem::take(&mut self.texts));
         self.table.clear();
+        self.numbers.fill(UNKNOWN);
         self.places.reserve(places.len());
         self.texts.reserve(texts.len());
         for slot in 0..places.len() as Slot {
@@ -207,6 +225,24 @@ mod tests {
         assert_eq!(vocabulary.insert(Name::Text("1")), 1);
         assert_eq!(vocabulary.slot(Name::Number(1)), 0);
         assert_eq!(vocabulary.slot(Name::Text("1")), 1);
+    }
+
+    #[test]
+    fn small_and_large_numbers_keep_their_slots() {
+        let mut vocabulary = Vocabulary::default();
+        let numbers = [0, 7, -1, SMALL - 1, SMALL, i64::MAX, i64::MIN, 8, -7];
+        for (slot, &number) in numbers.iter().enumerate() {
+            assert_eq!(vocabulary.slot(Name::Number(number)), UNKNOWN);
+            assert_eq!(vocabulary.insert(Name::Number(number)) as usize, slot);
+        }
+        vocabulary.retain(&Survivors::without(&[0, 4], numbers.len()));
+        let left = [7, -1, SMALL - 1, i64::MAX, i64::MIN, 8, -7];
+        for (slot, &number) in left.iter().enumerate() {
+            assert_eq!(vocabulary.slot(Name::Number(number)) as usize, slot);
+            assert_eq!(vocabulary.name(slot as Slot), Name::Number(number));
+        }
+        assert_eq!(vocabulary.slot(Name::Number(0)), UNKNOWN);
+        assert_eq!(vocabulary.slot(Name::Number(SMALL)), UNKNOWN);
     }
 
     #[test]
