@@ -1,6 +1,10 @@
 """The public names are those that are meant to be, and every algorithm of the papers has one."""
 
+import ast
+import subprocess
+import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -33,9 +37,20 @@ INTERNAL = {
 
 
 def test_all_lists_what_is_public() -> None:
+    for name in hw.__all__:
+        getattr(hw, name)  # imported now, if it was not used before
     public = {name for name in vars(hw) if not name.startswith("_")} - INTERNAL
     assert set(hw.__all__) - {"__version__"} == public
     assert len(hw.__all__) == len(set(hw.__all__))
+    stub = ast.parse(Path(hw.__file__ or "").with_suffix(".pyi").read_text(encoding="utf-8"))
+    lists = [node.value for node in stub.body if isinstance(node, ast.Assign)]
+    assert [sorted(ast.literal_eval(names)) for names in lists] == [sorted(hw.__all__)]
+
+
+def test_importing_the_package_imports_little() -> None:
+    code = "import sys, headwater; print('numpy' in sys.modules, headwater.Linear.__name__)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["False", "Linear"]
 
 
 def test_public_names_say_where_they_come_from() -> None:

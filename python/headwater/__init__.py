@@ -1,6 +1,6 @@
 """Learn from streams whose features come and go and whose labels are scarce.
 
-What `__init__.pyi` lists is imported when it is first used, so that `import headwater` costs little.
+What `__init__.pyi` lists is imported when it is first used: `import headwater` costs little.
 """
 
 import lazy_loader as _lazy
