@@ -71,7 +71,7 @@ def distinct(names: int, bound: dict[str, Any]) -> dict[str, Any]:
             memory[(t + 1) * NAMES_AN_EVENT] = resident() - before
     return {
         "memory": list(memory.values()),
-        "known": len(model.features()),
+        "known": events * NAMES_AN_EVENT + SENSORS - model.evicted - model.refused,
         "file": len(model.to_bytes()) / 1e6,
         "accuracy": right / (events - events // 2),
         "micros": spent / events * 1e6,

@@ -74,6 +74,8 @@ def test_parameters_are_written_as_the_page_says() -> None:
             "growth": "open",
             "intercept": True,
             "multiclass": False,
+            "max_features": None,
+            "when_full": "oldest",
             "classes": [0, 1],
             "seed": 0,
         },
