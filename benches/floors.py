@@ -91,7 +91,7 @@ def build(folder: Path) -> Compiled | str:
 def _csr_library(path: Path) -> ctypes.CDLL:
     library = ctypes.CDLL(str(path))
     number, real, pointer = ctypes.c_size_t, ctypes.c_double, ctypes.c_void_p
-    rows = [number, pointer, pointer, pointer, pointer]
+    rows: list[Any] = [number, pointer, pointer, pointer, pointer]
     library.bare.argtypes = [*rows, real, pointer, pointer]
     library.bare.restype = None
     library.learner_new.argtypes = [number, ctypes.c_int, real, real, real]
@@ -101,8 +101,9 @@ def _csr_library(path: Path) -> ctypes.CDLL:
     for name in ("learner_known", "learner_kept"):
         getattr(library, name).argtypes = [pointer]
         getattr(library, name).restype = number
-    library.learner_free.argtypes = [pointer]
-    library.learner_free.restype = None
+    for name in ("learner_select", "learner_free"):
+        getattr(library, name).argtypes = [pointer]
+        getattr(library, name).restype = None
     return library
 
 
@@ -142,6 +143,10 @@ class Learner:
         self._library.learner_run(self._learner, *_rows(csr, labels), margins.ctypes.data)
         return margins
 
+    def select_from_now_on(self) -> None:
+        """Keep the largest by a selection over all weights instead of the heap."""
+        self._library.learner_select(self._learner)
+
     @property
     def known(self) -> int:
         """Features met."""
@@ -166,7 +171,7 @@ def bare(
 def _rows(csr: Csr, labels: NDArray[np.bool_]) -> tuple[int, ...]:
     """Number of events and the addresses of the arrays."""
     kinds = (np.int64, np.int32, np.float64, np.bool_)
-    arrays = (*csr, labels)
+    arrays: tuple[NDArray[Any], ...] = (*csr, labels)
     for array, kind in zip(arrays, kinds, strict=True):
         if array.dtype != kind or not array.flags.c_contiguous:
             raise TypeError(f"expected contiguous {kind}, got {array.dtype}")

@@ -56,9 +56,7 @@ def by_csr(make: Make, several: bool = False) -> Callable[[Stream], Pass]:
     return run
 
 
-def by_dict(
-    make: Make, several: bool = False, new_texts: bool = False
-) -> Callable[[Stream], Pass]:
+def by_dict(make: Make, several: bool = False, new_texts: bool = False) -> Callable[[Stream], Pass]:
     """`decide_one`, and `answer` if asked."""
 
     def run(stream: Stream) -> Pass:

@@ -169,7 +169,7 @@ def vw_options(stream: Stream) -> str:
 
 
 def by_activeml(strategy: str, stream: Stream) -> Pass:
-    """`query` and `update` of a strategy, `partial_fit` if asked; a budget of 10 % of the labels."""
+    """`query` and `update` of a strategy, `partial_fit` if asked: a tenth of the labels."""
     strategies: Any = import_module("skactiveml.stream")
     classifier: Any = import_module("skactiveml.classifier")
     linear_model: Any = import_module("sklearn.linear_model")
@@ -212,28 +212,24 @@ def contestants() -> list[Contestant]:
         reason = why_not(module)
         return Contestant(who, name, door, None if reason else run, why_not=reason, **more)
 
-    dicts = {"floor": "FLLS-I, half kept"}
+    dicts, river, sklearn = "FLLS-I, half kept", "river.linear_model", "sklearn.linear_model"
     some = {"sensor": 30_000, "text": 15_000, "url": 8_000}
+    plain_pa = by_river("PAClassifier")
+    fresh_pa = by_river("PAClassifier", new_texts=True)
+    logistic = by_river("LogisticRegression")
     found = [
-        peer("river.linear_model", "River", "PAClassifier", "dict", by_river("PAClassifier"), **dicts),
-        peer(
-            *("river.linear_model", "River", "LogisticRegression", "dict"),
-            by_river("LogisticRegression"),
-            most=some,
-            **dicts,
-        ),
-        peer(
-            *("river.linear_model", "River", "PAClassifier", NEW_TEXTS),
-            by_river("PAClassifier", new_texts=True),
-            **dicts,
-        ),
+        peer(river, "River", "PAClassifier", "dict", plain_pa, floor=dicts),
+        peer(river, "River", "PAClassifier", NEW_TEXTS, fresh_pa, floor=dicts),
+        peer(river, "River", "LogisticRegression", "dict", logistic, floor=dicts, most=some),
         peer(
             *("vowpalwabbit", "Vowpal Wabbit", "Python object", "dict"),
             by_vowpal_wabbit,
+            floor=dicts,
             most=some,
-            **dicts,
         ),
-        Contestant("plain Python", "PA-I in 15 lines", "dict", by_plain_python, most=some, **dicts),
+        Contestant(
+            *("plain Python", "PA-I in 15 lines", "dict"), by_plain_python, floor=dicts, most=some
+        ),
         Contestant(
             *("NumPy", "FLLS-I, half kept, argpartition", "CSR"),
             by_numpy,
@@ -241,14 +237,11 @@ def contestants() -> list[Contestant]:
             most={"sensor": 20_000, "text": 1_000, "url": 20},
         ),
         peer(
-            *("sklearn.linear_model", "scikit-learn", "SGDClassifier, by row", "CSR"),
+            *(sklearn, "scikit-learn", "SGDClassifier, by row", "CSR"),
             by_sklearn(1),
             most={"sensor": 5_000, "text": 2_000, "url": 100},
         ),
-        peer(
-            *("sklearn.linear_model", "scikit-learn", CHUNKS, "CSR"),
-            by_sklearn(CHUNK),
-        ),
+        peer(sklearn, "scikit-learn", CHUNKS, "CSR", by_sklearn(CHUNK)),
     ]
     for strategy in ("StreamRandomSampling", "FixedUncertainty", "VariableUncertainty", "Split"):
         found.append(

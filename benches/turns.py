@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-from machine import MEGABYTE
+from machine import MEGABYTE, trim
 from workloads import Stream
 
 
@@ -88,6 +88,7 @@ def apart(run: Callable[[], Pass]) -> Pass:
 
 
 def _report(run: Callable[[], Pass], sender: Connection) -> None:
+    trim()
     before = _status("VmRSS")
     try:
         done = run()

@@ -13,6 +13,7 @@ others, as in an alphabet.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -88,10 +89,7 @@ def blocks(stream: Stream, new_texts: bool = False) -> Iterator[Block]:
             names = [name[:1] + name[1:] for name in names]
         values, edges = part.csr.data.tolist(), part.csr.indptr.tolist()
         yield Block(
-            events=[
-                dict(zip(names[i:j], values[i:j], strict=True))
-                for i, j in zip(edges[:-1], edges[1:], strict=True)
-            ],
+            events=[dict(zip(names[i:j], values[i:j], strict=True)) for i, j in pairwise(edges)],
             labels=part.labels.tolist(),
             classes=[] if part.classes is None else part.classes.tolist(),
         )

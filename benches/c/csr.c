@@ -43,6 +43,8 @@ void learner_free(Learner *l) {
     free(l);
 }
 
+void learner_select(Learner *l) { l->model.sparsity = BY_SELECTION; }
+
 size_t learner_known(const Learner *l) { return l->model.known; }
 
 size_t learner_kept(const Learner *l) {

@@ -1,0 +1,243 @@
+"""The page and the picture of a run. Every number in them was measured by it."""
+
+import io
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from goals import Goal, Numbers, goals
+from turns import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HEAD = (
+    *("who", "what", "door", "events", "events a second", "ns a value", "peak MB"),
+    *("× floor", "× River", "learned"),
+)
+TEXTS = 3  # columns of HEAD that are texts
+GOALS_HEAD = ("path", "stream", "goal", "measured", "")
+COLOURS = {
+    "Headwater": "#0072b2",
+    "C, same work": "#767676",
+    "C, bare loop": "#b0b0b0",
+    "C, selection over all": "#b0b0b0",
+    "River": "#d55e00",
+    "scikit-learn": "#e69f00",
+    "scikit-activeml": "#8c564b",
+    "Vowpal Wabbit": "#00664b",
+    "plain Python": "#cc79a7",
+    "NumPy": "#9467bd",
+}  # safe for the colour-blind, as far as so many can be
+
+
+@dataclass(frozen=True)
+class About:
+    """Where and how a run was made."""
+
+    date: str
+    machine: str
+    core: int | None
+    compiler: str
+    versions: dict[str, str]
+    passes: int
+    quick: bool
+    shapes: dict[str, str]  # of the streams
+    seconds: float
+
+
+def row(result: Result) -> tuple[str, ...]:
+    """A line of a stream's table."""
+    texts = (result.who, result.name, result.door)
+    if result.ns_per_value is None or result.events_per_second is None:
+        return (*texts, f"missing: {result.missing}", *("",) * (len(HEAD) - TEXTS - 1))
+    return (
+        *texts,
+        f"{result.events:,}",
+        _shown(result.events_per_second),
+        _shown(result.ns_per_value),
+        "" if result.memory is None else f"{result.memory:,.0f}",
+        _shown(result.times_floor),
+        _shown(result.times_river),
+        f"{100 * (result.learned or 0):.0f} %",
+    )
+
+
+def _shown(number: float | None) -> str:
+    """Three digits, or whole."""
+    if number is None:
+        return ""
+    if number >= 100:
+        return f"{number:,.0f}"
+    return f"{number:.1f}" if number >= 10 else f"{number:.2g}" if number < 0.1 else f"{number:.2f}"
+
+
+def goal_row(goal: Goal) -> tuple[str, ...]:
+    """A line of the table of goals."""
+    return (goal.path, goal.stream, goal.wanted, goal.measured, goal.verdict)
+
+
+TRUNCATION_HEAD = (
+    *("stream", "features", "kept", "ours: event, µs", "truncation alone, µs"),
+    *("selection: event, µs", "truncation alone, µs", "times cheaper"),
+)
+
+
+def truncation_rows(numbers: Numbers) -> list[tuple[str, ...]]:
+    """The lines of the table of truncation."""
+    return [
+        (
+            one.stream,
+            f"{one.features:,}",
+            f"{one.kept_share:g}",
+            *(
+                (f"missing: {one.missing}", "", "", "", "")
+                if one.missing
+                else (
+                    f"{one.ours:.2f}",
+                    f"{one.ours_alone:.2f}",
+                    f"{one.selection:,.1f}",
+                    f"{one.selection_alone:,.1f}",
+                    "" if one.ratio is None else f"{one.ratio:,.0f}",
+                )
+            ),
+        )
+        for one in numbers.truncations
+    ]
+
+
+def streams_of(numbers: Numbers) -> dict[str, list[Result]]:
+    """The results, a table a stream."""
+    tables: dict[str, list[Result]] = {}
+    for result in numbers.results:
+        tables.setdefault(result.stream, []).append(result)
+    return tables
+
+
+def as_json(about: About, numbers: Numbers) -> dict[str, Any]:
+    """The run as data."""
+    return {
+        **asdict(about),
+        "goals": [{**asdict(goal), "verdict": goal.verdict} for goal in goals(numbers)],
+        "results": [asdict(result) for result in numbers.results],
+        "truncation": [{**asdict(one), "ratio": one.ratio} for one in numbers.truncations],
+        "start": asdict(numbers.start) if numbers.start else None,
+    }
+
+
+def page(about: About, numbers: Numbers, picture: str) -> str:
+    """The run as Markdown; `picture` is the name of the file that the picture stands in."""
+    reached = goals(numbers)
+    judged = [goal for goal in reached if goal.met is not None]
+    met = sum(goal.met is True for goal in judged)
+    used = ", ".join(f"{name} {number}" for name, number in about.versions.items())
+    how_long = "A short run: the streams are cut and the numbers rough. " if about.quick else ""
+    parts = [
+        "# Benchmarks",
+        f"Written by `make bench{'-quick' if about.quick else ''}` on {about.date}, in one run of "
+        f"{about.seconds:.0f} s. {how_long}{about.machine}; core {about.core}. {used}. "
+        f"C by {about.compiler}.",
+        f"![Nanoseconds a value]({picture})",
+        "## How it is measured",
+        METHOD.format(passes=about.passes),
+        "## Goals",
+        f"{met} of {len(judged)} met.",
+        _table(GOALS_HEAD, [goal_row(goal) for goal in reached], texts=5),
+    ]
+    for stream, results in streams_of(numbers).items():
+        parts += [
+            f"## {stream}",
+            f"{about.shapes.get(stream, '')}",
+            _table(HEAD, [row(result) for result in results], texts=TEXTS),
+        ]
+    parts += [
+        "## Truncation alone",
+        "Processor time of an event when every column is known, and how much of it goes when all "
+        "weights are kept instead: ours by `simulate`, a selection over all weights in C.",
+        _table(TRUNCATION_HEAD, truncation_rows(numbers), texts=1),
+    ]
+    if numbers.start:
+        parts += [
+            "## Start",
+            f"Wall time, the best of several: an interpreter that does nothing "
+            f"{numbers.start.interpreter:.0f} ms, `import headwater` {numbers.start.importing:.0f} "
+            f"ms more, `headwater --help` {numbers.start.help:.0f} ms in all.",
+        ]
+    missing = sorted({f"{one.who} ({one.missing})" for one in numbers.results if one.missing})
+    parts += ["## Missing", "; ".join(missing) + "." if missing else "Nothing."]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+METHOD = """\
+Every contestant predicts each event, then learns it, with a fresh model and the same events from
+the start of a seeded stream; where it gets fewer, the column *events* says so. Every pass runs in a
+process of its own, pinned to one core. The sides take turns, {passes} passes each, and the best
+counts. Times are processor time of all threads.
+
+- *door*: dicts are made shortly before they are used, fifty at a time, and making them is not
+  timed; their names are the same text objects again and again, or, as *new texts*, objects never
+  met before. CSR is handed over whole: `simulate`, `partial_fit`. A file is parsed too.
+- *ns a value*: nanoseconds for each value stored in an event, all work included.
+- *peak MB*: by how much the process outgrew what it was when its pass began (VmHWM over VmRSS): the
+  model and what it works with, not the stream.
+- *× floor*: the cost of C doing the same work is 1: PA-I or sparse FLLS-I in doubles, with a table
+  of names or columns, a register and an indexed heap, compiled in the same run; it computes the
+  same margins. The bare loop has no table and no register. What does something else is held against
+  PA-I, or as a dict of another library against FLLS-I with half of the weights kept.
+- *× River*: how many times as fast as River's `PAClassifier`, a value.
+- *learned*: the share of the events whose label was asked for and learned."""
+
+
+def _table(head: Iterable[str], rows: Iterable[tuple[str, ...]], texts: int) -> str:
+    head = tuple(head)
+    rule = ("---" if place < texts else "---:" for place in range(len(head)))
+    lines = [head, tuple(rule), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
+
+
+def picture(numbers: Numbers) -> str:
+    """A panel a stream, a bar a contestant: nanoseconds a value, as SVG."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    tables = {
+        stream: sorted(
+            (one for one in results if one.ns_per_value is not None),
+            key=lambda one: -(one.ns_per_value or 0.0),
+        )
+        for stream, results in streams_of(numbers).items()
+    }
+    style: Any = {
+        "svg.hashsalt": "headwater",
+        "svg.fonttype": "none",
+        "font.family": "sans-serif",
+        "font.size": 7,
+    }
+    with rc_context(style):
+        tallest = max((len(bars) for bars in tables.values()), default=1)
+        size = (5.2 * max(1, len(tables)), 0.17 * tallest + 1.2)
+        drawn = Figure(figsize=size, layout="constrained")
+        panels = drawn.subplots(1, max(1, len(tables)), squeeze=False)[0]
+        for axes, (stream, bars) in zip(panels, tables.items(), strict=False):
+            _panel(axes, stream, bars)
+        text = io.StringIO()
+        drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    svg = text.getvalue()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    label = 'role="img" aria-label="Nanoseconds a value, by stream and contestant"'
+    return re.sub(r'width="[^"]*" height="[^"]*"', label, svg, count=1)
+
+
+def _panel(axes: "Axes", stream: str, bars: list[Result]) -> None:
+    places = range(len(bars))
+    costs = [bar.ns_per_value or 0.0 for bar in bars]
+    axes.barh(places, costs, color=[COLOURS.get(bar.who, "#56b4e9") for bar in bars], height=0.75)
+    axes.set_yticks(places, [f"{bar.who}: {bar.name} ({bar.door})" for bar in bars])
+    axes.set_xscale("log")
+    axes.set_xlim(right=max(costs) * 4)
+    for place, cost in zip(places, costs, strict=True):
+        axes.text(cost * 1.08, place, _shown(cost), va="center", fontsize=6)
+    axes.set_ylim(-0.7, len(bars) - 0.3)
+    axes.set_title(f"{stream}: nanoseconds a value", fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
