@@ -197,30 +197,28 @@ def _table(head: Iterable[str], rows: Iterable[tuple[str, ...]], texts: int) -> 
 
 
 def picture(numbers: Numbers) -> str:
-    """A panel a stream, a bar a contestant: nanoseconds a value, as SVG."""
+    """A bar a contestant, nanoseconds a value, as SVG: a row a stream, dicts to the left."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    tables = {
-        stream: sorted(
-            (one for one in results if one.ns_per_value is not None),
-            key=lambda one: -(one.ns_per_value or 0.0),
-        )
-        for stream, results in streams_of(numbers).items()
-    }
     style: Any = {
         "svg.hashsalt": "headwater",
         "svg.fonttype": "none",
         "font.family": "sans-serif",
         "font.size": 7,
     }
+    tables = list(streams_of(numbers).items()) or [("nothing", [])]
+    parts = [[_bars(results, dicts=True), _bars(results, dicts=False)] for _, results in tables]
+    heights = [max(1, *(len(bars) for bars in row)) for row in parts]
     with rc_context(style):
-        tallest = max((len(bars) for bars in tables.values()), default=1)
-        size = (5.2 * max(1, len(tables)), 0.17 * tallest + 1.2)
+        size = (11.0, 0.17 * sum(heights) + 0.6 * len(tables))
         drawn = Figure(figsize=size, layout="constrained")
-        panels = drawn.subplots(1, max(1, len(tables)), squeeze=False)[0]
-        for axes, (stream, bars) in zip(panels, tables.items(), strict=False):
-            _panel(axes, stream, bars)
+        panels = drawn.subplots(len(tables), 2, squeeze=False, sharex=True, height_ratios=heights)
+        for (stream, _), row, axes in zip(tables, parts, panels, strict=True):
+            _panel(axes[0], f"{stream}, dict by dict", row[0])
+            _panel(axes[1], f"{stream}, by batch or file", row[1])
+        for axes in panels[-1]:
+            axes.set_xlabel("nanoseconds a value; shorter is faster")
         text = io.StringIO()
         drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     svg = text.getvalue()
@@ -229,15 +227,30 @@ def picture(numbers: Numbers) -> str:
     return re.sub(r'width="[^"]*" height="[^"]*"', label, svg, count=1)
 
 
-def _panel(axes: "Axes", stream: str, bars: list[Result]) -> None:
-    places = range(len(bars))
-    costs = [bar.ns_per_value or 0.0 for bar in bars]
-    axes.barh(places, costs, color=[COLOURS.get(bar.who, "#56b4e9") for bar in bars], height=0.75)
-    axes.set_yticks(places, [f"{bar.who}: {bar.name} ({bar.door})" for bar in bars])
+def _bars(results: list[Result], dicts: bool) -> list[tuple[Result, float]]:
+    """Who is drawn in a panel, the slowest first."""
+    found = [
+        (one, one.ns_per_value)
+        for one in results
+        if one.ns_per_value is not None and one.door.startswith("dict") == dicts
+    ]
+    return sorted(found, key=lambda bar: -bar[1])
+
+
+def _panel(axes: "Axes", title: str, bars: list[tuple[Result, float]]) -> None:
+    places, costs = range(len(bars)), [cost for _, cost in bars]
+    colours = [COLOURS.get(one.who, "#56b4e9") for one, _ in bars]
+    axes.barh(places, costs, color=colours, height=0.75)
+    axes.set_yticks(places, [f"{one.who}: {one.name}{_door(one)}" for one, _ in bars])
     axes.set_xscale("log")
-    axes.set_xlim(right=max(costs) * 4)
+    axes.set_xlim(1, 3e7)
     for place, cost in zip(places, costs, strict=True):
-        axes.text(cost * 1.08, place, _shown(cost), va="center", fontsize=6)
-    axes.set_ylim(-0.7, len(bars) - 0.3)
-    axes.set_title(f"{stream}: nanoseconds a value", fontsize=9)
+        axes.text(cost * 1.1, place, _shown(cost), va="center", fontsize=6)
+    axes.set_ylim(-0.7, max(1, len(bars)) - 0.3)
+    axes.set_title(title, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _door(result: Result) -> str:
+    """The door, where the panel's title does not say it."""
+    return "" if result.door in ("dict", "CSR") else f", {result.door.removeprefix('dict, ')}"

@@ -9,6 +9,7 @@ contestants take turns, and the best pass of each counts.
 import gc
 import math
 import multiprocessing
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -72,9 +73,12 @@ def apart(run: Callable[[], Pass]) -> Pass:
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     gc.collect()
+    trim()  # or a child would find room that it did not have to ask for
     gc.freeze()  # or the collector of each child would copy what it only looks at
     process = context.Process(target=_report, args=(run, sender))
-    process.start()
+    with warnings.catch_warnings():  # the parent has no threads of its own that hold anything
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
     sender.close()
     try:
         result: Pass | str = receiver.recv()
@@ -88,7 +92,6 @@ def apart(run: Callable[[], Pass]) -> Pass:
 
 
 def _report(run: Callable[[], Pass], sender: Connection) -> None:
-    trim()
     before = _status("VmRSS")
     try:
         done = run()
