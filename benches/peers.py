@@ -239,7 +239,7 @@ def contestants() -> list[Contestant]:
         peer(
             *(sklearn, "scikit-learn", "SGDClassifier, by row", "CSR"),
             by_sklearn(1),
-            most={"sensor": 5_000, "text": 2_000, "url": 100},
+            most={"sensor": 2_000, "text": 1_000, "url": 50},
         ),
         peer(sklearn, "scikit-learn", CHUNKS, "CSR", by_sklearn(CHUNK)),
     ]
@@ -249,7 +249,7 @@ def contestants() -> list[Contestant]:
                 *("skactiveml.stream", "scikit-activeml", strategy, "dense rows"),
                 partial(by_activeml, strategy),
                 only=("sensor",),
-                most={"sensor": 1_000},
+                most={"sensor": 300},
             )
         )
     return found

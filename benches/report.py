@@ -1,6 +1,7 @@
 """The page and the picture of a run. Every number in them was measured by it."""
 
 import io
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -121,9 +122,17 @@ def as_json(about: About, numbers: Numbers) -> dict[str, Any]:
         **asdict(about),
         "goals": [{**asdict(goal), "verdict": goal.verdict} for goal in goals(numbers)],
         "results": [asdict(result) for result in numbers.results],
-        "truncation": [{**asdict(one), "ratio": one.ratio} for one in numbers.truncations],
+        "truncation": [
+            {name: _number(value) for name, value in asdict(one).items()} | {"ratio": one.ratio}
+            for one in numbers.truncations
+        ],
         "start": asdict(numbers.start) if numbers.start else None,
     }
+
+
+def _number(value: Any) -> Any:
+    """JSON has no NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def page(about: About, numbers: Numbers, picture: str) -> str:
@@ -132,10 +141,11 @@ def page(about: About, numbers: Numbers, picture: str) -> str:
     judged = [goal for goal in reached if goal.met is not None]
     met = sum(goal.met is True for goal in judged)
     used = ", ".join(f"{name} {number}" for name, number in about.versions.items())
+    command = "python benches/bench.py --quick --docs ..." if about.quick else "make bench"
     how_long = "A short run: the streams are cut and the numbers rough. " if about.quick else ""
     parts = [
         "# Benchmarks",
-        f"Written by `make bench{'-quick' if about.quick else ''}` on {about.date}, in one run of "
+        f"Written by `{command}` on {about.date}, in one run of "
         f"{about.seconds:.0f} s. {how_long}{about.machine}; core {about.core}. {used}. "
         f"C by {about.compiler}.",
         f"![Nanoseconds a value]({picture})",
