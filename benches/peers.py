@@ -204,7 +204,7 @@ def why_not(module: str) -> str:
 
 
 def contestants() -> list[Contestant]:
-    """Every peer; slow ones get fewer events, all the same from the start of the stream."""
+    """Every peer; slow ones get fewer events."""
 
     def peer(
         module: str, who: str, name: str, door: str, run: Callable[[Stream], Pass], **more: Any
@@ -213,7 +213,7 @@ def contestants() -> list[Contestant]:
         return Contestant(who, name, door, None if reason else run, why_not=reason, **more)
 
     dicts, river, sklearn = "FLLS-I, half kept", "river.linear_model", "sklearn.linear_model"
-    some = {"sensor": 30_000, "text": 15_000, "url": 8_000}
+    some = {"text": 15_000, "url": 8_000}
     plain_pa = by_river("PAClassifier")
     fresh_pa = by_river("PAClassifier", new_texts=True)
     logistic = by_river("LogisticRegression")
@@ -234,7 +234,7 @@ def contestants() -> list[Contestant]:
             *("NumPy", "FLLS-I, half kept, argpartition", "CSR"),
             by_numpy,
             floor="FLLS-I, half kept",
-            most={"sensor": 20_000, "text": 1_000, "url": 20},
+            most={"text": 1_000, "url": 20},
         ),
         peer(
             *(sklearn, "scikit-learn", "SGDClassifier, by row", "CSR"),

@@ -180,10 +180,10 @@ def page(about: About, numbers: Numbers, picture: str) -> str:
 
 
 METHOD = """\
-Every contestant predicts each event, then learns it, with a fresh model and the same events from
-the start of a seeded stream; where it gets fewer, the column *events* says so. Every pass runs in a
-process of its own, pinned to one core. The sides take turns, {passes} passes each, and the best
-counts. Times are processor time of all threads.
+Every contestant predicts each event, then learns it, with a fresh model and the same seeded stream;
+one that is slow gets fewer events, evenly spaced, and the column *events* says so. Every pass runs
+in a process of its own, pinned to one core. The sides take turns, {passes} passes each, and the
+best counts. Times are processor time of all threads.
 
 - *door*: dicts are made shortly before they are used, fifty at a time, and making them is not
   timed; their names are the same text objects again and again, or, as *new texts*, objects never

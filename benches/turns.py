@@ -120,7 +120,7 @@ def measure(
 ) -> list[Result]:
     """The best pass of every contestant. `share` shortens the streams of those who get but some."""
     taking_part = [c for c in contestants if not c.only or stream.title in c.only]
-    parts = {id(c): stream.part(0, _most(c, stream, share)) for c in taking_part}
+    parts = {id(c): _part(c, stream, share) for c in taking_part}
     best: dict[int, Pass] = {}
     failed = {id(c): c.why_not for c in taking_part if c.run is None}
     for number in range(passes):
@@ -145,9 +145,11 @@ def measure(
     return [_result(c, parts[id(c)], best, failed, costs) for c in taking_part]
 
 
-def _most(contestant: Contestant, stream: Stream, share: float) -> int:
+def _part(contestant: Contestant, stream: Stream, share: float) -> Stream:
     most = contestant.most.get(stream.title)
-    return stream.events if most is None else min(stream.events, max(10, int(share * most)))
+    if most is None or (events := max(10, int(share * most))) >= stream.events:
+        return stream
+    return stream.thinned(events)
 
 
 def _result(

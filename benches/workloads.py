@@ -70,6 +70,20 @@ class Stream:
             classes=None if self.classes is None else self.classes[begin:end],
         )
 
+    def thinned(self, events: int) -> "Stream":
+        """So many of the events, evenly spaced, so that they look like the whole stream."""
+        rows = np.linspace(0, self.events - 1, events).astype(np.int64)
+        starts, ends = self.csr.indptr[rows], self.csr.indptr[rows + 1]
+        stored = np.concatenate([np.arange(i, j) for i, j in zip(starts, ends, strict=True)])
+        indptr = np.concatenate([[0], np.cumsum(ends - starts)])
+        return Stream(
+            title=self.title,
+            csr=Csr(indptr, self.csr.indices[stored], self.csr.data[stored]),
+            labels=self.labels[rows],
+            names=self.names,
+            classes=None if self.classes is None else self.classes[rows],
+        )
+
 
 class Block(NamedTuple):
     """A few events as dicts, with their labels."""
