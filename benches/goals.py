@@ -140,8 +140,8 @@ def _others(numbers: Numbers) -> Iterator[Goal]:
 
 def _start(start: Start | None) -> Iterator[Goal]:
     for path, wanted, taken in (
-        ("`import headwater`", 100.0, start.importing if start else None),
-        ("`headwater --help`", 300.0, start.help if start else None),
+        ("import headwater", 100.0, start.importing if start else None),
+        ("headwater --help", 300.0, start.help if start else None),
     ):
         yield _goal(
             path,

@@ -172,7 +172,7 @@ def page(about: About, numbers: Numbers, picture: str) -> str:
             "## Start",
             f"Wall time, the best of several: an interpreter that does nothing "
             f"{numbers.start.interpreter:.0f} ms, `import headwater` {numbers.start.importing:.0f} "
-            f"ms more, `headwater --help` {numbers.start.help:.0f} ms in all.",
+            f"ms more, the help of the command {numbers.start.help:.0f} ms in all.",
         ]
     missing = sorted({f"{one.who} ({one.missing})" for one in numbers.results if one.missing})
     parts += ["## Missing", "; ".join(missing) + "." if missing else "Nothing."]
@@ -223,12 +223,14 @@ def picture(numbers: Numbers) -> str:
     with rc_context(style):
         size = (11.0, 0.17 * sum(heights) + 0.6 * len(tables))
         drawn = Figure(figsize=size, layout="constrained")
-        panels = drawn.subplots(len(tables), 2, squeeze=False, sharex=True, height_ratios=heights)
+        panels = drawn.subplots(len(tables), 2, squeeze=False, sharex="col", height_ratios=heights)
         for (stream, _), row, axes in zip(tables, parts, panels, strict=True):
             _panel(axes[0], f"{stream}, dict by dict", row[0])
             _panel(axes[1], f"{stream}, by batch or file", row[1])
-        for axes in panels[-1]:
+        for place, axes in enumerate(panels[-1]):
             axes.set_xlabel("nanoseconds a value; shorter is faster")
+            slowest = max((cost for row in parts for _, cost in row[place]), default=1.0)
+            axes.set_xlim(1, 6 * slowest)  # of all panels above it
         text = io.StringIO()
         drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     svg = text.getvalue()
@@ -253,7 +255,7 @@ def _panel(axes: "Axes", title: str, bars: list[tuple[Result, float]]) -> None:
     axes.barh(places, costs, color=colours, height=0.75)
     axes.set_yticks(places, [f"{one.who}: {one.name}{_door(one)}" for one, _ in bars])
     axes.set_xscale("log")
-    axes.set_xlim(1, 3e7)
+    axes.minorticks_off()
     for place, cost in zip(places, costs, strict=True):
         axes.text(cost * 1.1, place, _shown(cost), va="center", fontsize=6)
     axes.set_ylim(-0.7, max(1, len(bars)) - 0.3)
