@@ -90,7 +90,9 @@ class Bench:
             draw(self.console, f"{title}: {self.shapes[title]}", HEAD, rows, TEXTS)
             if title in truncation.SELECTED:
                 numbers.truncations.extend(
-                    truncation.measure(stream, self.compiled, self.passes, self.share, self.tell)
+                    truncation.measure(
+                        stream, self.compiled, self.passes - 1, self.share, self.tell
+                    )
                 )
         self.tell("start")
         started = start.measure(3 if self.share < 1 else 10)
