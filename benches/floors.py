@@ -232,7 +232,7 @@ def contestants(compiled: Compiled | str) -> list[Contestant]:
     ]
     name, work = "FLLS-I, half kept", WORKS["FLLS-I, half kept"]
     fresh = _by_dict(compiled, work, new_texts=True)
-    found.append(Contestant(FLOOR, name, NEW_TEXTS, fresh, name))
+    found.append(Contestant(FLOOR, name, NEW_TEXTS, fresh, name, only=("sensor", "text")))
     found.append(Contestant("C, bare loop", "PA-I", "CSR", _by_bare_loop(compiled)))
     found += [
         Contestant(FLOOR, name, "CSR", _by_csr(compiled, work), name)

@@ -85,7 +85,7 @@ def contestants() -> list[Contestant]:
     ]
     sparse = next(one for one in FLLS if one.name == SPARSE)
     fresh = by_dict(sparse.make, new_texts=True)
-    found.append(Contestant(WHO, SPARSE, NEW_TEXTS, fresh, SPARSE))
+    found.append(Contestant(WHO, SPARSE, NEW_TEXTS, fresh, SPARSE, only=("sensor", "text")))
     found += [Contestant(WHO, one.name, "CSR", by_csr(one.make), one.name) for one in FLLS]
     for one in OTHERS:
         streams = ("sensor", "text") if one.several else ()

@@ -219,7 +219,12 @@ def contestants() -> list[Contestant]:
     logistic = by_river("LogisticRegression")
     found = [
         peer(river, "River", "PAClassifier", "dict", plain_pa, floor=dicts),
-        peer(river, "River", "PAClassifier", NEW_TEXTS, fresh_pa, floor=dicts),
+        peer(
+            *(river, "River", "PAClassifier", NEW_TEXTS),
+            fresh_pa,
+            floor=dicts,
+            only=("sensor", "text"),
+        ),
         peer(river, "River", "LogisticRegression", "dict", logistic, floor=dicts, most=some),
         peer(
             *("vowpalwabbit", "Vowpal Wabbit", "Python object", "dict"),

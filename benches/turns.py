@@ -136,7 +136,7 @@ def measure(
                 continue
             old = best.get(key, Pass(math.inf))
             memory = max(done.memory or 0.0, old.memory or 0.0) or None
-            best[key] = min(done, old)._replace(memory=memory)
+            best[key] = min(done, old, key=lambda one: one.seconds)._replace(memory=memory)
     costs = {
         (c.who, c.name, c.door): 1e9 * best[id(c)].seconds / parts[id(c)].values
         for c in taking_part
