@@ -224,6 +224,27 @@ def test_who_is_missing_is_listed_with_the_reason(benches: Any, streams: dict[st
     assert f"missing: {reason}" in benches.report.row(results[1])
 
 
+def test_a_library_that_is_not_there_is_listed_and_not_dropped(
+    benches: Any, streams: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stream = streams["text"].part(0, 5)
+    files = benches.from_files.write(stream, tmp_path)
+    for module in ("river.linear_model", "sklearn.linear_model", "skactiveml.stream"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for module in ("vowpalwabbit", "orjson"):
+        monkeypatch.setitem(sys.modules, module, None)
+    listed = benches.peers.contestants() + benches.from_files.contestants(files, stream)
+    missing = {one.who for one in listed if one.run is None}
+    assert missing == {"River", "scikit-learn", "scikit-activeml", "Vowpal Wabbit", "Headwater"}
+    assert [one.name for one in listed if one.run is None and one.who == "Headwater"] == [
+        benches.from_files.ORJSON
+    ]
+    assert all("ModuleNotFoundError" in one.why_not for one in listed if one.run is None)
+    floors = benches.floors.contestants("there is no C compiler (cc) here")
+    assert {one.why_not for one in floors} == {"there is no C compiler (cc) here"}
+    assert all(one.run is None for one in floors)
+
+
 def test_who_fails_is_listed_and_the_others_go_on(benches: Any, streams: dict[str, Any]) -> None:
     turns = benches.turns
 
