@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 MEGABYTE = 1e6
-WIDTH = 140
+WIDTH = 170
 
 
 def pin() -> int | None:
