@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 RUST   := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-scale study build clean tools-are-there
+.PHONY: help demo test lint bench bench-quick bench-scale study build clean tools-are-there
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,10 +25,13 @@ lint: build $(VENV)/tools ## set up, then check style and types of both language
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: build $(VENV)/peers ## speed beside other libraries, in one run
-	$(BIN)/python benches/bench.py
+bench: build $(VENV)/bench ## speed beside other libraries and C, in one run of a quarter of an hour; writes docs/benchmarks.md
+	$(BIN)/python benches/bench.py --docs docs/benchmarks.md
 
-bench-scale: build $(VENV)/peers ## a million events while the features grow to three million
+bench-quick: build $(VENV)/bench ## the same in a minute, with rough numbers; writes nothing
+	$(BIN)/python benches/bench.py --quick
+
+bench-scale: build ## a million events while the features grow to three million
 	$(BIN)/python benches/scale.py
 	$(BIN)/python benches/fesl_scale.py
 	$(BIN)/python benches/endless.py
@@ -75,5 +78,11 @@ $(VENV)/tools: $(VENV)/pip pyproject.toml
 	@touch $@
 
 $(VENV)/peers: $(VENV)/pip pyproject.toml
-	@$(PIP) --group bench --group study
+	@$(PIP) --group study
+	@touch $@
+
+# One by one: a library that cannot be installed here is listed as missing, and nothing else fails.
+$(VENV)/bench: $(VENV)/pip benches/requirements.txt
+	@grep -v '^#' benches/requirements.txt | while read -r peer; do \
+	  $(PIP) "$$peer" || echo "$$peer cannot be installed; the table will say that it is missing."; done
 	@touch $@

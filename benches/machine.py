@@ -1,8 +1,10 @@
 """What every bench needs to know of the machine: its name, its clock, its memory, its cores."""
 
+import ctypes
 import os
 import platform
 import resource
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 MEGABYTE = 1e6
-WIDTH = 140
+WIDTH = 170
 
 
 def pin() -> int | None:
@@ -32,6 +34,14 @@ def resident() -> float:
 def peak() -> float:
     """Megabytes of the process in memory at its largest so far (Linux counts in KiB)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MEGABYTE
+
+
+def trim() -> None:
+    """Give back to the system what has been freed, where the C library can."""
+    if sys.platform == "linux":
+        give_back = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if give_back is not None:
+            give_back(0)
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -60,12 +70,19 @@ def open_console() -> Console:
     return Console(width=max(WIDTH, Console().width))
 
 
-def draw(console: Console, title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    """Print a table: the first column is text, the others are numbers. Markdown if piped."""
+def draw(
+    console: Console,
+    title: str,
+    head: tuple[str, ...],
+    rows: list[tuple[str, ...]],
+    texts: int = 1,
+) -> None:
+    """Print a table: the first columns are texts, the others are numbers. Markdown if piped."""
     style = box.SIMPLE_HEAD if console.is_terminal else box.MARKDOWN
     table = Table(title=title, title_justify="left", box=style)
     for place, name in enumerate(head):
-        table.add_column(name, justify="right" if place else "left", no_wrap=place == 0)
+        is_text = place < texts
+        table.add_column(name, justify="left" if is_text else "right", no_wrap=is_text)
     for row in rows:
         table.add_row(*row)
     console.print(table)

@@ -1,0 +1,182 @@
+"""What the project wants to reach, beside what a run measured."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from from_files import DOOR, ORJSON, VW_DRIVER
+from ours import OTHERS, SPARSE, WHO
+from peers import CHUNKS
+from start import Start
+from truncation import Truncation
+from turns import Result
+
+LEVEL = 1.05  # as fast as, within what two runs differ by
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One goal; `met` is None where nothing could be measured or nothing is demanded."""
+
+    path: str
+    stream: str
+    wanted: str
+    measured: str
+    met: bool | None
+
+    @property
+    def verdict(self) -> str:
+        """In a word or two."""
+        if self.met is None:
+            return "printed" if self.wanted == PRINTED else "not measured"
+        return "met" if self.met else "not met"
+
+
+PRINTED = "printed beside PA-I"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Everything that a run measured."""
+
+    results: list[Result]
+    truncations: list[Truncation]
+    start: Start | None
+
+    def of(self, stream: str, who: str, name: str, door: str) -> Result | None:
+        """What a contestant needed; None if it did not run."""
+        for one in self.results:
+            if (one.stream, one.who, one.name, one.door) == (stream, who, name, door):
+                return one if one.ns_per_value is not None else None
+        return None
+
+
+def goals(numbers: Numbers) -> list[Goal]:
+    """Every goal with what was measured."""
+    return [
+        *_dicts(numbers),
+        *_batches(numbers),
+        *_files(numbers),
+        *_truncation(numbers),
+        *_others(numbers),
+        *_start(numbers.start),
+    ]
+
+
+def _dicts(numbers: Numbers) -> Iterator[Goal]:
+    path = f"dict per event, {SPARSE}"
+    for stream, wanted in (("sensor", 12.0), ("text", 8.0), ("url", 5.0)):
+        found = numbers.of(stream, WHO, SPARSE, "dict")
+        yield _at_least(path, stream, wanted, found.times_river if found else None, "River's PA")
+    for stream in ("sensor", "text", "url"):
+        found = numbers.of(stream, WHO, SPARSE, "dict")
+        yield _at_most(
+            path, stream, "level with the C extension", LEVEL, found.times_floor if found else None
+        )
+    found = numbers.of("sensor", WHO, "FLLS-I, all kept", "dict")
+    path = "the same, `kept_share=1`"
+    yield _at_least(path, "sensor", 18.0, found.times_river if found else None, "River's PA")
+
+
+def _batches(numbers: Numbers) -> Iterator[Goal]:
+    learners = ("PA-I", "FLLS-I, half kept", "FLLS-I, 1 % kept")
+    for stream in ("sensor", "text", "url"):
+        for learner in learners:
+            found = numbers.of(stream, WHO, learner, "CSR")
+            wanted = "≤ 1.5 × C doing the same work"
+            yield _at_most(
+                f"CSR, {learner}", stream, wanted, 1.5, found.times_floor if found else None
+            )
+    for stream in ("sensor", "text", "url"):
+        peer = numbers.of(stream, "scikit-learn", CHUNKS, "CSR")
+        for learner in learners:
+            found = numbers.of(stream, WHO, learner, "CSR")
+            times = _speedup(peer, found)
+            yield _goal(
+                f"CSR, {learner}",
+                stream,
+                "ahead of scikit-learn's chunks",
+                times,
+                lambda times: f"{times:.2f} × as fast",
+                lambda times: times > 1.0,
+            )
+
+
+def _files(numbers: Numbers) -> Iterator[Goal]:
+    driver = numbers.of("text", "Vowpal Wabbit", VW_DRIVER, DOOR["vw"])
+    found = numbers.of("text", WHO, SPARSE, DOOR["svm"])
+    path = f"svmlight file, {SPARSE}"
+    yield _at_least(path, "text", 4.0, _speedup(driver, found), "Vowpal Wabbit's driver on text")
+    decoded = numbers.of("text", WHO, ORJSON, DOOR["jsonl"])
+    found = numbers.of("text", WHO, SPARSE, DOOR["jsonl"])
+    path = f"JSON lines, {SPARSE}"
+    yield _at_least(path, "text", 3.0, _speedup(decoded, found), "orjson and our own calls")
+
+
+def _truncation(numbers: Numbers) -> Iterator[Goal]:
+    for stream, wanted in (("text", 100.0), ("url", 1_000.0)):
+        for share in (0.5, 0.01):
+            found = [
+                one
+                for one in numbers.truncations
+                if (one.stream, one.kept_share) == (stream, share)
+            ]
+            ratio = found[0].ratio if found else None
+            path = f"truncation alone, {share:g} kept"
+            yield _at_least(path, stream, wanted, ratio, "selection over all weights")
+
+
+def _others(numbers: Numbers) -> Iterator[Goal]:
+    for stream in ("sensor", "text"):
+        for one in OTHERS:
+            found = numbers.of(stream, WHO, one.name, "CSR")
+            plain = numbers.of(stream, WHO, "PA-I", "CSR")
+            times = _speedup(found, plain)
+            if found is None or times is None:
+                yield Goal(f"CSR, {one.name}", stream, "ns a value", "missing", None)
+                continue
+            measured = f"{found.ns_per_value:.1f} ns a value, {times:.1f} × PA-I's"
+            yield Goal(f"CSR, {one.name}", stream, PRINTED, measured, None)
+
+
+def _start(start: Start | None) -> Iterator[Goal]:
+    for path, wanted, taken in (
+        ("import headwater", 100.0, start.importing if start else None),
+        ("headwater --help", 300.0, start.help if start else None),
+    ):
+        yield _goal(
+            path,
+            "",
+            f"below {wanted:.0f} ms",
+            taken,
+            lambda taken: f"{taken:.0f} ms",
+            lambda taken, wanted=wanted: taken < wanted,  # type: ignore[misc]
+        )
+
+
+def _speedup(slow: Result | None, fast: Result | None) -> float | None:
+    """How many times as fast, a value."""
+    if slow is None or fast is None or slow.ns_per_value is None or fast.ns_per_value is None:
+        return None
+    return slow.ns_per_value / fast.ns_per_value
+
+
+def _at_least(path: str, stream: str, wanted: float, times: float | None, peer: str) -> Goal:
+    text = f"≥ {wanted:,.0f} × {peer}"
+    return _goal(path, stream, text, times, lambda t: f"{t:,.1f} ×", lambda t: t >= wanted)
+
+
+def _at_most(path: str, stream: str, wanted: str, most: float, times: float | None) -> Goal:
+    return _goal(path, stream, wanted, times, lambda t: f"{t:.2f} ×", lambda t: t <= most)
+
+
+def _goal(
+    path: str,
+    stream: str,
+    wanted: str,
+    number: float | None,
+    shown: Callable[[float], str],
+    is_met: Callable[[float], bool],
+) -> Goal:
+    if number is None:
+        return Goal(path, stream, wanted, "missing", None)
+    return Goal(path, stream, wanted, shown(number), is_met(number))

@@ -1,0 +1,94 @@
+"""Headwater in the bench, by dict and by CSR."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from floors import DICT_STREAMS
+from turns import NEW_TEXTS, Contestant, Pass
+from workloads import CLASSES, Stream, blocks
+
+import headwater as hw
+
+WHO = "Headwater"
+Make = Callable[[], hw.Learner]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A learner that takes part."""
+
+    name: str
+    make: Make
+    several: bool = False  # whether it gets labels of 26 classes
+
+
+SPARSE = "FLLS-I, half kept"
+SEVERAL = f"PA-I, {CLASSES} classes"
+FLLS = (
+    Entry("PA-I", lambda: hw.named("PA-I")),
+    Entry("FLLS-I, all kept", lambda: hw.FLLS(query_width=math.inf, kept_share=1.0)),
+    Entry(SPARSE, lambda: hw.FLLS(query_width=math.inf, kept_share=0.5)),
+    Entry("FLLS-I, 1 % kept", lambda: hw.FLLS(query_width=math.inf, kept_share=0.01)),
+)
+OTHERS = (
+    Entry(SEVERAL, lambda: hw.named("MPA-I"), several=True),
+    Entry("OLVF", hw.OLVF),
+    Entry("AROW", lambda: hw.Linear(update="arow", query="all", normalize=None)),
+    Entry("Linear()", hw.Linear),
+    Entry("FLLS-II", lambda: hw.named("FLLS-II")),
+    Entry("Spring()", hw.Spring),
+)  # printed beside PA-I
+SLOWER = {"url": 20_000}  # events of *url* for these
+
+
+def by_csr(make: Make, several: bool = False) -> Callable[[Stream], Pass]:
+    """`simulate`."""
+
+    def run(stream: Stream) -> Pass:
+        learner = make()
+        labels = stream.classes if several else stream.labels
+        start = time.process_time()
+        learner.simulate(stream.csr, labels)
+        return Pass(time.process_time() - start, learner.learned / stream.events)
+
+    return run
+
+
+def by_dict(make: Make, several: bool = False, new_texts: bool = False) -> Callable[[Stream], Pass]:
+    """`decide_one`, and `answer` if asked."""
+
+    def run(stream: Stream) -> Pass:
+        learner, seconds = make(), 0.0
+        for events, labels, classes in blocks(stream, new_texts):
+            start = time.process_time()
+            for event, label in zip(events, classes if several else labels, strict=True):
+                decision = learner.decide_one(event)
+                if decision.asked:
+                    learner.answer(decision, label)
+            seconds += time.process_time() - start
+        return Pass(seconds, learner.learned / stream.events)
+
+    return run
+
+
+def contestants() -> list[Contestant]:
+    """Headwater by each door; on dicts of *url* two learners are enough."""
+    found = [
+        Contestant(WHO, one.name, "dict", by_dict(one.make), one.name, only=DICT_STREAMS[one.name])
+        for one in FLLS
+    ]
+    found += [
+        Contestant(WHO, one.name, "dict", by_dict(one.make, one.several), only=("sensor", "text"))
+        for one in OTHERS
+    ]
+    sparse = next(one for one in FLLS if one.name == SPARSE)
+    fresh = by_dict(sparse.make, new_texts=True)
+    found.append(Contestant(WHO, SPARSE, NEW_TEXTS, fresh, SPARSE, only=("sensor", "text")))
+    found += [Contestant(WHO, one.name, "CSR", by_csr(one.make), one.name) for one in FLLS]
+    for one in OTHERS:
+        streams = ("sensor", "text") if one.several else ()
+        run = by_csr(one.make, one.several)
+        found.append(Contestant(WHO, one.name, "CSR", run, most=SLOWER, only=streams))
+    return found
