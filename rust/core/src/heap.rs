@@ -149,9 +149,9 @@ impl Heap {
         self.positions[out.slot() as usize] = UNKNOWN;
         if position < self.entries.len() {
             if self.entries[position] < out {
-                self.sift_up(position)
+                self.sift_up(position);
             } else {
-                self.sift_down(position)
+                self.sift_down(position);
             }
         }
     }

@@ -49,7 +49,7 @@ pub struct Decision {
     whole: [f64; 2],
     learner: (u64, u64),
     /// How many events it had learned.
-    learned: u64,
+    rounds: u64,
     answered: AtomicBool,
 }
 
@@ -59,7 +59,7 @@ impl Decision {
         decided: headwater_core::Decision,
         event: Event,
         given: Option<Vec<f64>>,
-        (learner, learned): ((u64, u64), u64),
+        (learner, rounds): ((u64, u64), u64),
     ) -> Self {
         let Event { keys, entrant, .. } = event;
         let mut features = entrant.features;
@@ -74,7 +74,7 @@ impl Decision {
             given,
             whole: entrant.whole,
             learner,
-            learned,
+            rounds,
             answered: AtomicBool::new(false),
         }
     }
@@ -97,8 +97,8 @@ impl Decision {
     }
 
     /// The margin, if it still is what this learner would say.
-    pub fn margin_for(&self, learner: (u64, u64), learned: u64) -> Option<f64> {
-        (self.learner == learner && self.learned == learned).then_some(self.margin)
+    pub fn margin_for(&self, learner: (u64, u64), rounds: u64) -> Option<f64> {
+        (self.learner == learner && self.rounds == rounds).then_some(self.margin)
     }
 
     /// Fill in the event's features, with slots only if they are still this learner's.

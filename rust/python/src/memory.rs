@@ -28,7 +28,8 @@ pub struct Shape {
 impl Shape {
     fn of(keys: &Arc<Vec<Key>>, event: &Entrant, has_view: bool) -> Self {
         let slots: Vec<Slot> = event.features.iter().map(|feature| feature.slot).collect();
-        let complete = !slots.contains(&UNKNOWN) && !(has_view && event.seats.contains(&UNKNOWN));
+        let unseated = has_view && event.seats.contains(&UNKNOWN);
+        let complete = !unseated && !slots.contains(&UNKNOWN);
         Self { keys: keys.clone(), slots, seats: event.seats.clone(), complete }
     }
 }
