@@ -5,7 +5,7 @@
 
 use memchr::memchr2;
 
-use super::number::{integer, leading};
+use super::number::{integer, leading, plain};
 use super::{Id, Options, Place, Record, not_finite, number_label, shown};
 use crate::Label;
 use crate::vocabulary::{Name, quoted};
@@ -289,7 +289,9 @@ impl Text<'_> {
         let first = self.peek()?;
         let rest = &self.line[self.at..];
         if first.is_ascii_digit() || first == b'-' {
-            let found = leading(rest).filter(|&(_, length)| is_json(&rest.as_bytes()[..length]));
+            let bytes = rest.as_bytes();
+            let found = plain(bytes)
+                .or_else(|| leading(bytes).filter(|&(_, length)| is_json(&bytes[..length])));
             if let Some((value, length)) = found {
                 self.at += length;
                 return Some(Scalar::Number(value));

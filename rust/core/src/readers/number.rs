@@ -1,14 +1,199 @@
 //! Numbers as files write them, correctly rounded.
+//!
+//! Most are a few digits with a point among them; those are read eight digits at a time by
+//! [`plain`]. What it leaves alone is read by [`leading`], and both give the same bits.
+
+/// Exact powers of ten.
+const TENS: [u64; 9] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The powers of ten that are floats.
+const FLOAT_TENS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// Up to this every integer is a float.
+const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
+
+/// One over a power of five: `1/5^k` lies between `bits` and `bits + 1` times `2^-(127 + shift)`, and the
+/// highest of the 128 bits is set.
+#[derive(Clone, Copy)]
+struct Reciprocal {
+    bits: u128,
+    shift: u32,
+}
+
+/// Those of the powers of five that are below 2^63, so that nothing overflows in finding them.
+const FIFTHS: [Reciprocal; 28] = {
+    let mut fifths = [Reciprocal { bits: 1 << 127, shift: 0 }; 28];
+    let (mut k, mut five) = (1, 5_u128);
+    while k < fifths.len() {
+        // Long division of 2^(127 + shift), from the place on where the first bit is 1.
+        let shift = u128::BITS - five.leading_zeros();
+        let (mut bits, mut rest, mut digit) = (0, 1_u128 << (shift - 1), 0);
+        while digit < u128::BITS {
+            rest <<= 1;
+            bits <<= 1;
+            if rest >= five {
+                rest -= five;
+                bits |= 1;
+            }
+            digit += 1;
+        }
+        fifths[k] = Reciprocal { bits, shift };
+        five *= 5;
+        k += 1;
+    }
+    fifths
+};
+
+/// Eight bytes from a place on, the first the lowest; zeros behind the end.
+#[inline]
+pub fn eight_bytes(bytes: &[u8], at: usize) -> u64 {
+    match bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => last_bytes(bytes.get(at..).unwrap_or_default()),
+    }
+}
+
+#[cold]
+fn last_bytes(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+/// A byte in each place.
+pub const fn repeated(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// The digits with which eight bytes begin: their number as an integer, and how many they are.
+#[inline]
+pub fn leading_digits(bytes: u64) -> (u64, u32) {
+    let digits = bytes ^ repeated(b'0');
+    // The high bit of a byte is set if it is no digit; a carry spoils only what stands behind one.
+    let others = (digits.wrapping_add(repeated(0x7f - 9)) | digits) & repeated(0x80);
+    let count = others.trailing_zeros() / 8;
+    if count == 0 {
+        return (0, 0);
+    }
+    let digits = digits << (64 - 8 * count); // zeros before
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
+    let high = (pairs >> 16 & 0x0000_00ff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
+    (low.wrapping_add(high) >> 32, count)
+}
+
+/// The number at the start of a text and how many bytes it takes, if it is one that JSON has too
+/// and that is quickly read: no plus, no zeros before, digits around the point, nothing extreme.
+#[inline]
+pub fn plain(text: &[u8]) -> Option<(f64, usize)> {
+    let negative = *text.first()? == b'-';
+    let start = usize::from(negative);
+    let (mut digits, mut at) = (u64::from(text.get(start)?.wrapping_sub(b'0')), start + 1);
+    if digits > 9 {
+        return None;
+    }
+    if text.get(at).is_some_and(u8::is_ascii_digit) {
+        if digits == 0 {
+            return None;
+        }
+        digits = read_digits(text, &mut at, digits)?;
+    }
+    let mut below = 0; // the number is digits / 10^below
+    if text.get(at) == Some(&b'.') {
+        let point = at;
+        at += 1;
+        digits = read_digits(text, &mut at, digits)?;
+        below = (at - point - 1) as i32;
+        if below == 0 {
+            return None;
+        }
+    }
+    if let Some(b'e' | b'E') = text.get(at) {
+        let minus = text.get(at + 1) == Some(&b'-');
+        at += 1 + usize::from(minus || text.get(at + 1) == Some(&b'+'));
+        let (exponent, count) = leading_digits(eight_bytes(text, at));
+        if count == 0 || count > 4 {
+            return None;
+        }
+        at += count as usize;
+        below += if minus { exponent as i32 } else { -(exponent as i32) };
+    }
+    let value = scaled(digits, below)?;
+    Some((if negative { -value } else { value }, at))
+}
+
+/// Go on with the digits that start here; none if they become too many.
+#[inline]
+fn read_digits(text: &[u8], at: &mut usize, before: u64) -> Option<u64> {
+    let mut digits = before;
+    loop {
+        let (more, count) = leading_digits(eight_bytes(text, *at));
+        digits = digits.checked_mul(TENS[count as usize])?.checked_add(more)?;
+        *at += count as usize;
+        if count < 8 {
+            return Some(digits);
+        }
+    }
+}
+
+/// The float nearest to `digits / 10^below`, if that is quickly found.
+#[inline]
+fn scaled(digits: u64, below: i32) -> Option<f64> {
+    if digits <= EXACT && below.unsigned_abs() < FLOAT_TENS.len() as u32 {
+        // Both are floats, so one rounding is the only one.
+        let ten = FLOAT_TENS[below.unsigned_abs() as usize];
+        let digits = digits as i64 as f64;
+        return Some(if below < 0 { digits * ten } else { digits / ten });
+    }
+    if digits == 0 { None } else { divided(digits, FIFTHS.get(usize::try_from(below).ok()?)?, below) }
+}
+
+/// The float nearest to `digits / 10^below`, unless the bits at hand do not tell.
+///
+/// The quotient lies between `high` and `high + 2` in units of its last bit: what is cut off of the reciprocal
+/// and of the product is less than one such unit each.
+fn divided(digits: u64, fifth: &Reciprocal, below: i32) -> Option<f64> {
+    const BELOW: u32 = u128::BITS - f64::MANTISSA_DIGITS;
+    let zeros = digits.leading_zeros();
+    let normal = u128::from(digits << zeros);
+    let low = normal * (fifth.bits & u128::from(u64::MAX));
+    let high = normal * (fifth.bits >> 64) + (low >> 64);
+    // Both factors have their highest bit, so the product lacks at most one.
+    let missing = high.leading_zeros();
+    let high = high << missing;
+    let (kept, rest) = ((high >> BELOW) as u64, high & ((1 << BELOW) - 1));
+    let unit = 2_u128 << missing;
+    let half = 1 << (BELOW - 1);
+    let up = match rest {
+        _ if rest > half => 1,
+        _ if rest + unit <= half => 0,
+        _ => return None,
+    };
+    // digits = normal / 2^zeros, 1/5^k = bits / 2^(127 + shift), and the product lost 64 bits.
+    let exponent = 64 + BELOW as i32 - (zeros + missing + 127 + fifth.shift) as i32 - below;
+    Some((kept + up) as f64 * power_of_two(exponent))
+}
+
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << (f64::MANTISSA_DIGITS - 1))
+}
 
 /// The number at the start of a text, and how many bytes it takes: `-1`, `+.5`, `3.`, `1e-5`, `nan`,
 /// `inf`, `infinity` (words in any case). One beyond the floats is infinite.
-pub fn leading(text: &str) -> Option<(f64, usize)> {
+pub fn leading(text: &[u8]) -> Option<(f64, usize)> {
+    plain(text).or_else(|| any(text))
+}
+
+#[cold]
+fn any(text: &[u8]) -> Option<(f64, usize)> {
     fast_float2::parse_partial(text).ok()
 }
 
 /// The number that a text is, all of it.
 pub fn whole_text(text: &str) -> Option<f64> {
-    leading(text).filter(|&(_, length)| length == text.len()).map(|(value, _)| value)
+    leading(text.as_bytes()).filter(|&(_, length)| length == text.len()).map(|(value, _)| value)
 }
 
 /// The integer that a text of digits is, if it fits.
@@ -21,6 +206,7 @@ pub fn integer(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Generator;
 
     #[test]
     fn numbers_are_read_as_the_standard_library_reads_them() {
@@ -60,24 +246,124 @@ mod tests {
         ];
         for text in texts {
             let expected: f64 = text.parse().unwrap();
-            let (value, length) = leading(text).unwrap();
+            let (value, length) = leading(text.as_bytes()).unwrap();
             assert_eq!(value.to_bits(), expected.to_bits(), "{text}");
             assert_eq!(length, text.len(), "{text}");
         }
+    }
+
+    /// That a number is read as the standard library reads it, with nothing or something behind.
+    fn check(text: &str) {
+        let expected: f64 = text.parse().unwrap();
+        let padded = format!("{text}, 12345678");
+        for text in [text, &padded] {
+            let (value, length) = leading(text.as_bytes()).unwrap();
+            assert_eq!(value.to_bits(), expected.to_bits(), "{text}");
+            assert_eq!(length, padded.len() - ", 12345678".len(), "{text}");
+            if let Some(found) = plain(text.as_bytes()) {
+                assert_eq!((found.0.to_bits(), found.1), (value.to_bits(), length), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn random_digits_with_a_point_and_an_exponent_are_read_to_the_last_bit() {
+        let mut random = Generator::from_seed(1);
+        let mut below = |limit: u32| (random.uniform() * f64::from(limit)) as u32;
+        for round in 0..60_000 {
+            let mut text = String::from(["", "-"][below(2) as usize]);
+            let digits = |text: &mut String, count: u32, below: &mut dyn FnMut(u32) -> u32| {
+                text.extend((0..count).map(|_| char::from(b'0' + below(10) as u8)));
+            };
+            let whole = 1 + below(if round % 5 == 0 { 21 } else { 3 });
+            digits(&mut text, whole, &mut below);
+            if below(4) > 0 {
+                text.push('.');
+                let zeros = below(if round % 3 == 0 { 12 } else { 1 });
+                text.extend((0..zeros).map(|_| '0'));
+                let count = 1 + below(20);
+                digits(&mut text, count, &mut below);
+            }
+            if below(3) == 0 {
+                text.push(['e', 'E'][below(2) as usize]);
+                text.push_str(["", "-", "+"][below(3) as usize]);
+                let count = 1 + below(3);
+                digits(&mut text, count, &mut below);
+            }
+            check(&text);
+        }
+    }
+
+    #[test]
+    fn floats_written_short_or_long_are_read_back() {
+        let mut random = Generator::from_seed(2);
+        for _ in 0..20_000 {
+            let value = (random.uniform() - 0.5) * 10_f64.powi((random.uniform() * 24.0) as i32 - 12);
+            for text in [
+                format!("{value}"),
+                format!("{value:?}"),
+                format!("{value:.6}"),
+                format!("{value:.16e}"),
+                format!("{value:.17e}"),
+                format!("{value:.25}"),
+            ] {
+                check(&text);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_halfway_between_two_floats_and_beside_it_go_the_right_way() {
+        let mut random = Generator::from_seed(3);
+        for _ in 0..5_000 {
+            // 54 bits, the last of them 1, and up to 9 places more before the point.
+            let halfway = (1 << 53) + 2 * (random.uniform() * 4.5e15) as u64 + 1;
+            let shift = (random.uniform() * 10.0) as u32;
+            for digits in [halfway - 1, halfway, halfway + 1] {
+                check(&digits.to_string());
+                // digits / 2^shift, whose decimals end after `shift` places.
+                let scaled = u128::from(digits) * 5_u128.pow(shift);
+                for scaled in [scaled - 1, scaled, scaled + 1] {
+                    let (whole, part) = (scaled / 10_u128.pow(shift), scaled % 10_u128.pow(shift));
+                    check(&format!("{whole}.{part:0width$}", width = shift.max(1) as usize));
+                    check(&format!("{scaled}e-{}", shift));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn eight_bytes_begin_with_digits_or_not() {
+        for (text, expected) in [
+            ("12345678", (12_345_678, 8)),
+            ("00000001", (1, 8)),
+            ("1234567:", (1_234_567, 7)),
+            ("9/999999", (9, 1)),
+            ("9:999999", (9, 1)),
+            ("42\u{80}999", (42, 2)),
+            ("7\u{ff}\u{ff}", (7, 1)),
+            ("0", (0, 1)),
+            ("", (0, 0)),
+            ("x1", (0, 0)),
+        ] {
+            assert_eq!(leading_digits(eight_bytes(text.as_bytes(), 0)), expected, "{text}");
+        }
+        assert_eq!(leading_digits(eight_bytes(b"ab123", 2)), (123, 3));
+        assert_eq!(eight_bytes(b"ab", 3), 0);
     }
 
     #[test]
     fn a_number_ends_where_it_ends() {
         let cases = [("1 2", 1), ("1.5e", 3), ("1e+x", 1), ("2:3", 1), ("1.2.3", 3), ("nano", 3)];
         for (text, length) in cases {
-            assert_eq!(leading(text).unwrap().1, length, "{text}");
+            assert_eq!(leading(text.as_bytes()).unwrap().1, length, "{text}");
         }
         for text in ["", "-", "+", ".", "e5", "x", "-.e1", "in", "ä"] {
-            assert_eq!(leading(text).map(|found| found.1), None, "{text}");
+            assert_eq!(leading(text.as_bytes()).map(|found| found.1), None, "{text}");
         }
-        assert_eq!(leading("-INF"), Some((f64::NEG_INFINITY, 4)));
-        assert_eq!(leading("+Infinity"), Some((f64::INFINITY, 9)));
-        assert!(leading("NaN").unwrap().0.is_nan());
+        assert_eq!(leading(b"-INF"), Some((f64::NEG_INFINITY, 4)));
+        assert_eq!(leading(b"+Infinity"), Some((f64::INFINITY, 9)));
+        assert!(leading(b"NaN").unwrap().0.is_nan());
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn feature(line: &str, at: usize) -> Result<(Place, f64, usize), String> {
     }
     if bytes.get(end) == Some(&b':')
         && (1..=SURELY_FITS).contains(&(end - at))
-        && let Some((value, length)) = leading(&line[end + 1..])
+        && let Some((value, length)) = leading(&bytes[end + 1..])
         && is_end(bytes, end + 1 + length)
     {
         return Ok((Place::Number(number), value, end + 1 + length));
