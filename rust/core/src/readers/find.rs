@@ -1,9 +1,9 @@
 //! The slots of a record's names, found with as little hashing as may be.
 //!
-//! A slot never changes, so what was found stays found: columns and small numbers have a table, and a
-//! text is first compared with what stood at its place in the event before, because most streams
-//! repeat their order.
+//! A slot never changes, so what was found stays found: columns and small numbers have a table, and
+//! texts met lately a place each in another, by a few of their bytes.
 
+use super::number::eight_bytes;
 use super::{Given, Place, Record, is_there_twice};
 use crate::learner::Learner;
 use crate::vocabulary::{Names, Slot, UNKNOWN, Vocabulary};
@@ -11,62 +11,122 @@ use crate::weights::Feature;
 
 /// Numbers below this have a place in the table.
 const SMALL: i64 = 1 << 22;
-/// Right guesses are worth going on guessing; after so many wrong ones in a row it is given up.
-const PATIENCE: i32 = 16;
-/// Events after which guessing is tried again.
-const AGAIN: u64 = 256;
+/// Places for texts, at first and at most.
+const FEWEST: usize = 1 << 8;
+const MOST: usize = 1 << 17;
 
-/// Slots by number, by column, and in the order of the last event.
+/// A few bytes of a text. Two texts of up to 16 bytes are the same if these are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Print {
+    first: u64,
+    last: u64,
+    length: u32,
+}
+
+impl Print {
+    /// Of the text that lies between two places.
+    fn of(bytes: &[u8], start: u32, end: u32) -> Self {
+        let (length, start, end) = (end - start, start as usize, end as usize);
+        let first = eight_bytes(bytes, start);
+        match length {
+            0..8 => Self { first: first & ((1 << (8 * length)) - 1), last: 0, length },
+            _ => Self { first, last: eight_bytes(bytes, end - 8), length },
+        }
+    }
+
+    fn is_all(self) -> bool {
+        self.length <= 16
+    }
+
+    /// A number below a power of two.
+    fn place(self, places: usize) -> usize {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mixed = (self.first.wrapping_mul(ODD).rotate_left(32) ^ self.last).wrapping_mul(ODD);
+        mixed.wrapping_add(u64::from(self.length)) as usize >> (u64::BITS - places.ilog2())
+    }
+}
+
+/// A text met lately.
+#[derive(Clone, Copy)]
+struct Met {
+    print: Print,
+    slot: Slot,
+}
+
+const NONE: Met = Met { print: Print { first: 0, last: 0, length: u32::MAX }, slot: UNKNOWN };
+
+/// Slots by number, by column and by text.
 #[derive(Default)]
 struct Known {
     numbers: Vec<Slot>,
     columns: Vec<Slot>,
-    last: Vec<Slot>,
-    trust: i32,
+    texts: Vec<Met>,
 }
 
 impl Known {
     /// The slot of the name at a position, or `UNKNOWN`.
+    #[inline]
     fn find(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
-        let table = match given.places[position] {
+        let slots = match given.places[position] {
+            Place::Number(number) => self.numbers.get(number as usize),
+            Place::Column(column) => self.columns.get(column as usize),
+            Place::Line { start, end } => {
+                let print = Print::of(given.line.as_bytes(), start, end);
+                return self.find_text(vocabulary, given, position, print);
+            }
+            Place::Text { start, end } => {
+                let print = Print::of(given.texts.as_bytes(), start, end);
+                return self.find_text(vocabulary, given, position, print);
+            }
+        };
+        match slots {
+            Some(&slot) if slot != UNKNOWN => slot,
+            _ => self.look_up(vocabulary, given, position),
+        }
+    }
+
+    #[cold]
+    fn look_up(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
+        let slot = vocabulary.slot(given.name(position));
+        let (slots, index) = match given.places[position] {
             Place::Number(number @ 0..SMALL) => (&mut self.numbers, number as usize),
             Place::Column(column) => (&mut self.columns, column as usize),
-            _ => return self.guess(vocabulary, given, position),
+            _ => return slot,
         };
-        let (slots, index) = table;
         if index >= slots.len() {
             slots.resize((index + 1).next_power_of_two(), UNKNOWN);
         }
-        let slot = &mut slots[index];
-        if *slot == UNKNOWN {
-            *slot = vocabulary.slot(given.name(position));
-        }
-        *slot
-    }
-
-    fn guess(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
-        let name = given.name(position);
-        if self.trust < 0 {
-            return vocabulary.slot(name);
-        }
-        if position >= self.last.len() {
-            self.last.resize(position + 1, UNKNOWN);
-        }
-        let guess = &mut self.last[position];
-        if *guess != UNKNOWN && vocabulary.name(*guess) == name {
-            self.trust = PATIENCE;
-            return *guess;
-        }
-        self.trust -= i32::from(*guess != UNKNOWN);
-        let slot = vocabulary.slot(name);
-        if slot != UNKNOWN {
-            *guess = slot;
-        }
+        slots[index] = slot;
         slot
     }
 
-    fn trust_again(&mut self) {
-        self.trust = PATIENCE;
+    #[inline]
+    fn find_text(
+        &mut self,
+        vocabulary: &Vocabulary,
+        given: &Given<'_>,
+        position: usize,
+        print: Print,
+    ) -> Slot {
+        if self.texts.len() < MOST && self.texts.len() < 2 * vocabulary.len() {
+            let places = (4 * vocabulary.len()).next_power_of_two();
+            self.texts = vec![NONE; places.clamp(FEWEST, MOST)];
+        }
+        if self.texts.is_empty() {
+            return UNKNOWN;
+        }
+        let place = print.place(self.texts.len());
+        let met = &mut self.texts[place];
+        if met.print == print
+            && (print.is_all() || vocabulary.name(met.slot) == given.name(position))
+        {
+            return met.slot;
+        }
+        let slot = vocabulary.slot(given.name(position));
+        if slot != UNKNOWN {
+            *met = Met { print, slot };
+        }
+        slot
     }
 }
 
@@ -89,17 +149,15 @@ impl Finder {
         given: &Given<'_>,
     ) -> Result<(), String> {
         self.events += 1;
-        if self.events.is_multiple_of(AGAIN) || self.events == 1 {
-            self.slots.trust_again();
-            self.seats.trust_again();
-        }
         let event = &mut record.event;
         for (position, feature) in event.features.iter_mut().enumerate() {
             feature.slot = self.slots.find(&learner.vocabulary, given, position);
         }
-        for (position, feature) in event.features.iter().enumerate() {
-            if learner.added_slots.contains(&feature.slot) {
-                learner.config.added.check(given.name(position))?;
+        if !learner.added_slots.is_empty() {
+            for (position, feature) in event.features.iter().enumerate() {
+                if learner.added_slots.contains(&feature.slot) {
+                    learner.config.added.check(given.name(position))?;
+                }
             }
         }
         if record.may_repeat {

@@ -5,13 +5,107 @@
 
 use memchr::memchr2;
 
-use super::number::{integer, leading, plain};
+use super::number::{self, eight_bytes, integer, leading, repeated};
 use super::{Id, Options, Place, Record, not_finite, number_label, shown};
 use crate::Label;
 use crate::vocabulary::{Name, quoted};
 
+/// So many names of columns are kept at most.
+const MOST_KEYS: usize = 1 << 16;
+/// So many keys may be missing between two that are there.
+const MOST_MISSING: usize = 4;
+/// Lines of other keys after which keys are not remembered for a while, and how many lines that is.
+const PATIENCE: u32 = 4;
+const PAUSE: u32 = 256;
+
+/// The keys of the lines so far, in their order: most files repeat it, so that a key need only be compared with
+/// the one expected.
+#[derive(Default)]
+pub struct Keys {
+    names: Vec<String>,
+    expected: Vec<Key>,
+    /// What the expected keys look like, from the quote to the value.
+    looks: Vec<u8>,
+    /// Of the line that is read: the place of the next key, keys that were expected and others.
+    next: usize,
+    hits: u32,
+    others: u32,
+    /// Lines in a row whose keys were others.
+    wrong: u32,
+    pause: u32,
+}
+
+/// An expected key: where its looks end, and the number of its name.
+#[derive(Clone, Copy)]
+struct Key {
+    end: usize,
+    column: u32,
+}
+
+impl Keys {
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// A line begins: see how the last one went.
+    fn begin(&mut self) {
+        if self.pause > 0 {
+            self.pause -= 1;
+        } else if 4 * self.others > self.hits + self.others {
+            self.wrong += 1;
+            self.expected.clear();
+            self.looks.clear();
+            if self.wrong >= PATIENCE {
+                (self.wrong, self.pause) = (0, PAUSE);
+            }
+        } else {
+            self.wrong = 0;
+        }
+        (self.next, self.hits, self.others) = (0, 0, 0);
+    }
+
+    /// The number of the key that stands at a place, if it is expected, and where its value starts.
+    #[inline]
+    fn find(&mut self, bytes: &[u8], at: usize) -> Option<(u32, usize)> {
+        let rest = bytes.get(at..)?;
+        let mut start = self.next.checked_sub(1).map_or(0, |before| self.expected[before].end);
+        for (i, key) in self.expected[self.next..].iter().take(MOST_MISSING + 1).enumerate() {
+            if rest.starts_with(&self.looks[start..key.end]) {
+                self.next += i + 1;
+                self.hits += 1;
+                return Some((key.column, at + key.end - start));
+            }
+            start = key.end;
+        }
+        None
+    }
+
+    /// Count a key that was not expected; behind the last one it is from now on.
+    fn meet(&mut self, name: &str, looks: &[u8]) -> Option<u32> {
+        if self.pause > 0 {
+            return None;
+        }
+        if self.next < self.expected.len() || self.names.len() >= MOST_KEYS {
+            self.others += 1;
+            return None;
+        }
+        let column = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.looks.extend_from_slice(looks);
+        self.expected.push(Key { end: self.looks.len(), column });
+        self.next += 1;
+        self.hits += 1;
+        Some(column)
+    }
+}
+
 /// Read a line; false if there is no event in it.
-pub fn parse(line: &str, options: &Options, record: &mut Record) -> Result<bool, String> {
+pub fn parse(
+    line: &str,
+    options: &Options,
+    keys: &mut Keys,
+    record: &mut Record,
+) -> Result<bool, String> {
     let plain = line.bytes().fold(u8::MAX, u8::min) >= b' ';
     let mut text = Text { line, at: 0, plain };
     let Some(first) = text.peek() else { return Ok(false) };
@@ -20,11 +114,12 @@ pub fn parse(line: &str, options: &Options, record: &mut Record) -> Result<bool,
     }
     text.at += 1;
     record.may_repeat = true;
+    keys.begin();
     let (mut has_label, mut has_id) = (false, false);
     if text.peek() == Some(b'}') {
         text.at += 1;
     } else {
-        loop {
+        while !plain || !text.plain_members(options, keys, record) {
             text.expect(b'"', "a name between quotes")?;
             let name = text.string(&mut record.texts)?;
             text.expect(b':', "a colon")?;
@@ -170,6 +265,42 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
+    /// Read names without escapes and their plain numbers, with at most a blank between the parts, from where a
+    /// name may start. Stands on the closing brace in the end, if true, or where another member starts.
+    fn plain_members(&mut self, options: &Options, keys: &mut Keys, record: &mut Record) -> bool {
+        let bytes = self.line.as_bytes();
+        let is_own = |name: &str| {
+            options.label.as_deref() == Some(name) || options.id.as_deref() == Some(name)
+        };
+        loop {
+            let quote = self.at + usize::from(bytes.get(self.at) == Some(&b' '));
+            let (place, value_start) = match keys.find(bytes, quote) {
+                Some((column, value_start)) => (Place::Column(column), value_start),
+                None => {
+                    let Some((end, value_start)) = plain_key(bytes, quote) else { return false };
+                    let name = &self.line[quote + 1..end];
+                    if is_own(name) {
+                        return false;
+                    }
+                    let column = keys.meet(name, &bytes[quote..value_start]);
+                    let in_line = Place::Line { start: quote as u32 + 1, end: end as u32 };
+                    (column.map_or(in_line, Place::Column), value_start)
+                }
+            };
+            let Some((value, end)) = number::plain(bytes, value_start) else { return false };
+            let next = bytes.get(end).copied();
+            if next != Some(b',') && next != Some(b'}') {
+                return false;
+            }
+            record.push(place, value);
+            if next == Some(b'}') {
+                self.at = end;
+                return true;
+            }
+            self.at = end + 1;
+        }
+    }
+
     /// The next byte that is no blank.
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.line.as_bytes();
@@ -290,7 +421,7 @@ impl Text<'_> {
         let rest = &self.line[self.at..];
         if first.is_ascii_digit() || first == b'-' {
             let bytes = rest.as_bytes();
-            let found = plain(bytes)
+            let found = number::plain(bytes, 0)
                 .or_else(|| leading(bytes).filter(|&(_, length)| is_json(&bytes[..length])));
             if let Some((value, length)) = found {
                 self.at += length;
@@ -310,6 +441,37 @@ impl Text<'_> {
             scalar
         })
     }
+}
+
+/// Where the name between quotes that starts at a place ends, and where its value starts; none if there are escapes in
+/// it or blanks behind it.
+#[inline]
+fn plain_key(bytes: &[u8], quote: usize) -> Option<(usize, usize)> {
+    if bytes.get(quote) != Some(&b'"') {
+        return None;
+    }
+    let mut end = quote + 1;
+    let marks = loop {
+        let eight = eight_bytes(bytes, end);
+        let marks = zeros(eight ^ repeated(b'"')) | zeros(eight ^ repeated(b'\\'));
+        if marks != 0 {
+            break marks;
+        }
+        end += 8;
+        if end >= bytes.len() {
+            return None;
+        }
+    };
+    end += marks.trailing_zeros() as usize / 8;
+    if bytes.get(end..end + 2) != Some(b"\":") {
+        return None;
+    }
+    Some((end, end + 2 + usize::from(bytes.get(end + 2) == Some(&b' '))))
+}
+
+/// The high bits of the bytes that are 0, the first of them for sure.
+fn zeros(eight: u64) -> u64 {
+    eight.wrapping_sub(repeated(1)) & !eight & repeated(0x80)
 }
 
 /// Whether a number is written as JSON has it: no plus, no zeros before, digits around the point.

@@ -4,8 +4,7 @@
 //! [`plain`]. What it leaves alone is read by [`leading`], and both give the same bits.
 
 /// Exact powers of ten.
-const TENS: [u64; 9] =
-    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// The powers of ten that are floats.
 const FLOAT_TENS: [f64; 23] = [
@@ -53,13 +52,15 @@ const FIFTHS: [Reciprocal; 28] = {
 pub fn eight_bytes(bytes: &[u8], at: usize) -> u64 {
     match bytes.get(at..).and_then(<[u8]>::first_chunk) {
         Some(eight) => u64::from_le_bytes(*eight),
-        None => last_bytes(bytes.get(at..).unwrap_or_default()),
+        None => last_bytes(bytes, at),
     }
 }
 
 #[cold]
-fn last_bytes(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+#[inline(never)]
+fn last_bytes(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or_default();
+    rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 /// A byte in each place.
@@ -67,75 +68,129 @@ pub const fn repeated(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-/// The digits with which eight bytes begin: their number as an integer, and how many they are.
+/// How many of eight bytes are digits before the first that is none.
 #[inline]
-pub fn leading_digits(bytes: u64) -> (u64, u32) {
-    let digits = bytes ^ repeated(b'0');
+pub fn count_digits(eight: u64) -> u32 {
+    let digits = eight ^ repeated(b'0');
     // The high bit of a byte is set if it is no digit; a carry spoils only what stands behind one.
     let others = (digits.wrapping_add(repeated(0x7f - 9)) | digits) & repeated(0x80);
-    let count = others.trailing_zeros() / 8;
-    if count == 0 {
-        return (0, 0);
-    }
-    let digits = digits << (64 - 8 * count); // zeros before
+    others.trailing_zeros() / 8
+}
+
+/// The number that the first of eight bytes are, of which there is at least one.
+#[inline]
+pub fn read_eight(eight: u64, count: u32) -> u64 {
+    let digits = (eight ^ repeated(b'0')).wrapping_shl(64 - 8 * count); // zeros before
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
     let high = (pairs >> 16 & 0x0000_00ff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
-    (low.wrapping_add(high) >> 32, count)
+    low.wrapping_add(high) >> 32
 }
 
-/// The number at the start of a text and how many bytes it takes, if it is one that JSON has too
-/// and that is quickly read: no plus, no zeros before, digits around the point, nothing extreme.
+/// The number that begins at a place and where it ends, if it is one that JSON has too and that is
+/// quickly read: no plus, no zeros before, digits around the point, nothing extreme.
 #[inline]
-pub fn plain(text: &[u8]) -> Option<(f64, usize)> {
-    let negative = *text.first()? == b'-';
-    let start = usize::from(negative);
-    let (mut digits, mut at) = (u64::from(text.get(start)?.wrapping_sub(b'0')), start + 1);
-    if digits > 9 {
+pub fn plain(text: &[u8], at: usize) -> Option<(f64, usize)> {
+    let eight = eight_bytes(text, at);
+    let negative = eight as u8 == b'-';
+    let eight = eight >> (8 * u32::from(negative));
+    let first = (eight as u8).wrapping_sub(b'0');
+    if first > 9 {
         return None;
     }
-    if text.get(at).is_some_and(u8::is_ascii_digit) {
-        if digits == 0 {
-            return None;
+    let next = (eight >> 8) as u8;
+    let at = at + 1 + usize::from(negative);
+    if next == b'.' {
+        let eight = eight_bytes(text, at + 1);
+        let count = count_digits(eight);
+        if !(1..8).contains(&count) || is_exponent((eight >> (8 * count)) as u8) {
+            return below_point(text, negative, u64::from(first), at + 1);
         }
-        digits = read_digits(text, &mut at, digits)?;
+        let digits = u64::from(first) * TENS[count as usize] + read_eight(eight, count);
+        let value = digits as i64 as f64 / FLOAT_TENS[count as usize];
+        return Some((signed(value, negative), at + 1 + count as usize));
     }
-    let mut below = 0; // the number is digits / 10^below
-    if text.get(at) == Some(&b'.') {
-        let point = at;
-        at += 1;
-        digits = read_digits(text, &mut at, digits)?;
-        below = (at - point - 1) as i32;
-        if below == 0 {
-            return None;
-        }
+    if next.is_ascii_digit() || is_exponent(next) {
+        return above_point(text, negative, u64::from(first), at);
     }
-    if let Some(b'e' | b'E') = text.get(at) {
-        let minus = text.get(at + 1) == Some(&b'-');
-        at += 1 + usize::from(minus || text.get(at + 1) == Some(&b'+'));
-        let (exponent, count) = leading_digits(eight_bytes(text, at));
-        if count == 0 || count > 4 {
-            return None;
-        }
-        at += count as usize;
-        below += if minus { exponent as i32 } else { -(exponent as i32) };
-    }
-    let value = scaled(digits, below)?;
-    Some((if negative { -value } else { value }, at))
+    Some((signed(f64::from(first), negative), at))
 }
 
-/// Go on with the digits that start here; none if they become too many.
+fn is_exponent(byte: u8) -> bool {
+    byte | 0x20 == b'e'
+}
+
+fn signed(value: f64, negative: bool) -> f64 {
+    f64::from_bits(value.to_bits() | u64::from(negative) << 63)
+}
+
+/// The rest of a plain number behind its first digit.
+#[inline(never)]
+fn above_point(text: &[u8], negative: bool, first: u64, at: usize) -> Option<(f64, usize)> {
+    let (digits, end) = read_digits(text, at, first)?;
+    if first == 0 && end > at {
+        return None;
+    }
+    if text.get(end) == Some(&b'.') {
+        return below_point(text, negative, digits, end + 1);
+    }
+    finished(text, negative, digits, 0, end)
+}
+
+/// The rest of a plain number behind its point.
+#[inline(never)]
+fn below_point(text: &[u8], negative: bool, before: u64, at: usize) -> Option<(f64, usize)> {
+    let (digits, end) = read_digits(text, at, before)?;
+    if end == at { None } else { finished(text, negative, digits, (end - at) as i32, end) }
+}
+
+/// The plain number `digits / 10^below`, perhaps with an exponent.
 #[inline]
-fn read_digits(text: &[u8], at: &mut usize, before: u64) -> Option<u64> {
-    let mut digits = before;
+fn finished(
+    text: &[u8],
+    negative: bool,
+    digits: u64,
+    below: i32,
+    end: usize,
+) -> Option<(f64, usize)> {
+    let (mut below, mut end) = (below, end);
+    if text.get(end).copied().is_some_and(is_exponent) {
+        let (exponent, exponent_end) = read_exponent(text, end + 1)?;
+        (below, end) = (below - exponent, exponent_end);
+    }
+    Some((signed(scaled(digits, below)?, negative), end))
+}
+
+/// Go on with the digits that start here; none if they become too many. Also where they end.
+#[inline]
+pub fn read_digits(text: &[u8], at: usize, before: u64) -> Option<(u64, usize)> {
+    let (mut digits, mut at) = (before, at);
     loop {
-        let (more, count) = leading_digits(eight_bytes(text, *at));
-        digits = digits.checked_mul(TENS[count as usize])?.checked_add(more)?;
-        *at += count as usize;
+        let eight = eight_bytes(text, at);
+        let count = count_digits(eight);
+        if count == 0 {
+            return Some((digits, at));
+        }
+        digits = digits.checked_mul(TENS[count as usize])?.checked_add(read_eight(eight, count))?;
+        at += count as usize;
         if count < 8 {
-            return Some(digits);
+            return Some((digits, at));
         }
     }
+}
+
+/// What stands behind the `e`, and where it ends.
+#[cold]
+fn read_exponent(text: &[u8], at: usize) -> Option<(i32, usize)> {
+    let sign = text.get(at);
+    let at = at + usize::from(matches!(sign, Some(b'-' | b'+')));
+    let eight = eight_bytes(text, at);
+    let count = count_digits(eight);
+    if !(1..=4).contains(&count) {
+        return None;
+    }
+    let exponent = read_eight(eight, count) as i32;
+    Some((if sign == Some(&b'-') { -exponent } else { exponent }, at + count as usize))
 }
 
 /// The float nearest to `digits / 10^below`, if that is quickly found.
@@ -147,7 +202,11 @@ fn scaled(digits: u64, below: i32) -> Option<f64> {
         let digits = digits as i64 as f64;
         return Some(if below < 0 { digits * ten } else { digits / ten });
     }
-    if digits == 0 { None } else { divided(digits, FIFTHS.get(usize::try_from(below).ok()?)?, below) }
+    if digits == 0 {
+        None
+    } else {
+        divided(digits, FIFTHS.get(usize::try_from(below).ok()?)?, below)
+    }
 }
 
 /// The float nearest to `digits / 10^below`, unless the bits at hand do not tell.
@@ -183,7 +242,7 @@ fn power_of_two(exponent: i32) -> f64 {
 /// The number at the start of a text, and how many bytes it takes: `-1`, `+.5`, `3.`, `1e-5`, `nan`,
 /// `inf`, `infinity` (words in any case). One beyond the floats is infinite.
 pub fn leading(text: &[u8]) -> Option<(f64, usize)> {
-    plain(text).or_else(|| any(text))
+    plain(text, 0).or_else(|| any(text))
 }
 
 #[cold]
@@ -260,7 +319,7 @@ mod tests {
             let (value, length) = leading(text.as_bytes()).unwrap();
             assert_eq!(value.to_bits(), expected.to_bits(), "{text}");
             assert_eq!(length, padded.len() - ", 12345678".len(), "{text}");
-            if let Some(found) = plain(text.as_bytes()) {
+            if let Some(found) = plain(text.as_bytes(), 0) {
                 assert_eq!((found.0.to_bits(), found.1), (value.to_bits(), length), "{text}");
             }
         }
@@ -298,7 +357,8 @@ mod tests {
     fn floats_written_short_or_long_are_read_back() {
         let mut random = Generator::from_seed(2);
         for _ in 0..20_000 {
-            let value = (random.uniform() - 0.5) * 10_f64.powi((random.uniform() * 24.0) as i32 - 12);
+            let value =
+                (random.uniform() - 0.5) * 10_f64.powi((random.uniform() * 24.0) as i32 - 12);
             for text in [
                 format!("{value}"),
                 format!("{value:?}"),
@@ -334,21 +394,24 @@ mod tests {
 
     #[test]
     fn eight_bytes_begin_with_digits_or_not() {
-        for (text, expected) in [
-            ("12345678", (12_345_678, 8)),
-            ("00000001", (1, 8)),
-            ("1234567:", (1_234_567, 7)),
-            ("9/999999", (9, 1)),
-            ("9:999999", (9, 1)),
-            ("42\u{80}999", (42, 2)),
-            ("7\u{ff}\u{ff}", (7, 1)),
-            ("0", (0, 1)),
-            ("", (0, 0)),
-            ("x1", (0, 0)),
+        for (text, number, count) in [
+            ("12345678", 12_345_678, 8),
+            ("00000001", 1, 8),
+            ("1234567:", 1_234_567, 7),
+            ("9/999999", 9, 1),
+            ("9:999999", 9, 1),
+            ("42\u{80}999", 42, 2),
+            ("7\u{ff}\u{ff}", 7, 1),
+            ("0", 0, 1),
         ] {
-            assert_eq!(leading_digits(eight_bytes(text.as_bytes(), 0)), expected, "{text}");
+            let eight = eight_bytes(text.as_bytes(), 0);
+            assert_eq!((read_eight(eight, count), count_digits(eight)), (number, count), "{text}");
         }
-        assert_eq!(leading_digits(eight_bytes(b"ab123", 2)), (123, 3));
+        for text in ["", "x1", ":12", "/12", "\u{b0}1"] {
+            assert_eq!(count_digits(eight_bytes(text.as_bytes(), 0)), 0, "{text}");
+        }
+        assert_eq!(eight_bytes(b"ab", 0), 0x6261);
+        assert_eq!(eight_bytes(b"abcdefghi", 1), u64::from_le_bytes(*b"bcdefghi"));
         assert_eq!(eight_bytes(b"ab", 3), 0);
     }
 

@@ -5,7 +5,9 @@
 
 use memchr::memchr;
 
-use super::number::{integer, leading, whole_text};
+use super::number::{
+    count_digits, eight_bytes, integer, plain, read_digits, read_eight, whole_text,
+};
 use super::{Place, Record, is_blank, not_finite, number_label, shown};
 use crate::vocabulary::Name;
 
@@ -28,7 +30,11 @@ pub fn parse(line: &str, record: &mut Record) -> Result<bool, String> {
         at = word_start(bytes, word_end(bytes, at));
     }
     let mut last = i64::MIN;
-    while at < bytes.len() {
+    loop {
+        (at, last) = plain_features(bytes, at, last, record);
+        if at >= bytes.len() {
+            return Ok(true);
+        }
         let (place, value, end) = feature(line, at)?;
         match place {
             Place::Number(number) if number > last => last = number,
@@ -41,28 +47,48 @@ pub fn parse(line: &str, record: &mut Record) -> Result<bool, String> {
         }
         at = word_start(bytes, end);
     }
-    Ok(true)
+}
+
+/// Read features that are two plain numbers, in rising order. Where the first other one starts, and
+/// the last name.
+fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (usize, i64) {
+    let (mut at, mut last) = (at, last);
+    loop {
+        let Some((number, colon)) = plain_name(bytes, at) else { return (at, last) };
+        if number <= last || bytes.get(colon) != Some(&b':') {
+            return (at, last);
+        }
+        let Some((value, end)) = plain(bytes, colon + 1) else { return (at, last) };
+        let next = bytes.get(end).copied().unwrap_or(b' ');
+        if !is_blank(next) {
+            return (at, last);
+        }
+        record.push(Place::Number(number), value);
+        last = number;
+        at = end + 1;
+        if bytes.get(at).copied().is_some_and(is_blank) {
+            at = word_start(bytes, at);
+        }
+    }
+}
+
+/// The number of up to 15 digits that begins at a place, and where it ends.
+#[inline]
+fn plain_name(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
+    let eight = eight_bytes(bytes, at);
+    match count_digits(eight) {
+        0 => None,
+        count @ 1..8 => Some((read_eight(eight, count) as i64, at + count as usize)),
+        _ => {
+            let (number, end) = read_digits(bytes, at, 0)?;
+            (end - at < 16).then_some((number as i64, end))
+        }
+    }
 }
 
 /// The feature that starts here: its name, its value, and where it ends.
 fn feature(line: &str, at: usize) -> Result<(Place, f64, usize), String> {
-    const SURELY_FITS: usize = 18; // digits
-    let bytes = line.as_bytes();
-    let (mut number, mut end) = (0_i64, at);
-    while let Some(digit) = bytes.get(end).map(|byte| byte.wrapping_sub(b'0'))
-        && digit < 10
-    {
-        number = number.wrapping_mul(10).wrapping_add(i64::from(digit));
-        end += 1;
-    }
-    if bytes.get(end) == Some(&b':')
-        && (1..=SURELY_FITS).contains(&(end - at))
-        && let Some((value, length)) = leading(&bytes[end + 1..])
-        && is_end(bytes, end + 1 + length)
-    {
-        return Ok((Place::Number(number), value, end + 1 + length));
-    }
-    let word = &line[at..word_end(bytes, at)];
+    let word = &line[at..word_end(line.as_bytes(), at)];
     let unread = || format!("expected name:value, value a number, got {}.", shown(word));
     let colon = word.rfind(':').filter(|&colon| colon > 0).ok_or_else(unread)?;
     let value = whole_text(&word[colon + 1..]).ok_or_else(unread)?;
