@@ -26,11 +26,13 @@ struct Print {
 impl Print {
     /// Of the text that lies between two places.
     fn of(bytes: &[u8], start: u32, end: u32) -> Self {
-        let (length, start, end) = (end - start, start as usize, end as usize);
-        let first = eight_bytes(bytes, start);
-        match length {
-            0..8 => Self { first: first & ((1 << (8 * length)) - 1), last: 0, length },
-            _ => Self { first, last: eight_bytes(bytes, end - 8), length },
+        let length = end - start;
+        let some = length.min(8);
+        let others = 64 - 8 * some; // bits of what stands behind a short text
+        Self {
+            first: eight_bytes(bytes, start as usize).wrapping_shl(others),
+            last: eight_bytes(bytes, (end - some) as usize).wrapping_shl(others),
+            length,
         }
     }
 
@@ -67,9 +69,23 @@ impl Known {
     /// The slot of the name at a position, or `UNKNOWN`.
     #[inline]
     fn find(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
-        let slots = match given.places[position] {
+        let known = match given.places[position] {
             Place::Number(number) => self.numbers.get(number as usize),
             Place::Column(column) => self.columns.get(column as usize),
+            _ => None,
+        };
+        match known {
+            Some(&slot) if slot != UNKNOWN => slot,
+            _ => self.look_up(vocabulary, given, position),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
+        let (slots, index) = match given.places[position] {
+            Place::Number(number @ 0..SMALL) => (&mut self.numbers, number as usize),
+            Place::Number(_) => return vocabulary.slot(given.name(position)),
+            Place::Column(column) => (&mut self.columns, column as usize),
             Place::Line { start, end } => {
                 let print = Print::of(given.line.as_bytes(), start, end);
                 return self.find_text(vocabulary, given, position, print);
@@ -79,25 +95,11 @@ impl Known {
                 return self.find_text(vocabulary, given, position, print);
             }
         };
-        match slots {
-            Some(&slot) if slot != UNKNOWN => slot,
-            _ => self.look_up(vocabulary, given, position),
-        }
-    }
-
-    #[cold]
-    fn look_up(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
-        let slot = vocabulary.slot(given.name(position));
-        let (slots, index) = match given.places[position] {
-            Place::Number(number @ 0..SMALL) => (&mut self.numbers, number as usize),
-            Place::Column(column) => (&mut self.columns, column as usize),
-            _ => return slot,
-        };
         if index >= slots.len() {
             slots.resize((index + 1).next_power_of_two(), UNKNOWN);
         }
-        slots[index] = slot;
-        slot
+        slots[index] = vocabulary.slot(given.name(position));
+        slots[index]
     }
 
     #[inline]

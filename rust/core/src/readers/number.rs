@@ -48,7 +48,8 @@ const FIFTHS: [Reciprocal; 28] = {
 };
 
 /// Eight bytes from a place on, the first the lowest; zeros behind the end.
-#[inline]
+#[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
+#[inline(always)]
 pub fn eight_bytes(bytes: &[u8], at: usize) -> u64 {
     match bytes.get(at..).and_then(<[u8]>::first_chunk) {
         Some(eight) => u64::from_le_bytes(*eight),
@@ -89,7 +90,8 @@ pub fn read_eight(eight: u64, count: u32) -> u64 {
 
 /// The number that begins at a place and where it ends, if it is one that JSON has too and that is
 /// quickly read: no plus, no zeros before, digits around the point, nothing extreme.
-#[inline]
+#[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
+#[inline(always)]
 pub fn plain(text: &[u8], at: usize) -> Option<(f64, usize)> {
     let eight = eight_bytes(text, at);
     let negative = eight as u8 == b'-';
@@ -103,10 +105,13 @@ pub fn plain(text: &[u8], at: usize) -> Option<(f64, usize)> {
     if next == b'.' {
         let eight = eight_bytes(text, at + 1);
         let count = count_digits(eight);
-        if !(1..8).contains(&count) || is_exponent((eight >> (8 * count)) as u8) {
-            return below_point(text, negative, u64::from(first), at + 1);
+        if count == 0 {
+            return None;
         }
         let digits = u64::from(first) * TENS[count as usize] + read_eight(eight, count);
+        if count == 8 || is_exponent((eight >> (8 * count)) as u8) {
+            return below_point(text, negative, digits, at + 1, at + 1 + count as usize);
+        }
         let value = digits as i64 as f64 / FLOAT_TENS[count as usize];
         return Some((signed(value, negative), at + 1 + count as usize));
     }
@@ -132,16 +137,25 @@ fn above_point(text: &[u8], negative: bool, first: u64, at: usize) -> Option<(f6
         return None;
     }
     if text.get(end) == Some(&b'.') {
-        return below_point(text, negative, digits, end + 1);
+        return below_point(text, negative, digits, end + 1, end + 1);
     }
     finished(text, negative, digits, 0, end)
 }
 
-/// The rest of a plain number behind its point.
+/// The rest of a plain number whose places below the point begin at `start` and are read up to `at`.
 #[inline(never)]
-fn below_point(text: &[u8], negative: bool, before: u64, at: usize) -> Option<(f64, usize)> {
+fn below_point(
+    text: &[u8],
+    negative: bool,
+    before: u64,
+    start: usize,
+    at: usize,
+) -> Option<(f64, usize)> {
     let (digits, end) = read_digits(text, at, before)?;
-    if end == at { None } else { finished(text, negative, digits, (end - at) as i32, end) }
+    if end == start {
+        return None;
+    }
+    finished(text, negative, digits, (end - start) as i32, end)
 }
 
 /// The plain number `digits / 10^below`, perhaps with an exponent.
@@ -211,10 +225,13 @@ fn scaled(digits: u64, below: i32) -> Option<f64> {
 
 /// The float nearest to `digits / 10^below`, unless the bits at hand do not tell.
 ///
-/// The quotient lies between `high` and `high + 2` in units of its last bit: what is cut off of the reciprocal
-/// and of the product is less than one such unit each.
+/// The quotient lies between `high` and `high + 2` in units of its last bit, or twice that after a shift: what
+/// is cut off of the reciprocal and of the product is less than one such unit each.
+#[inline]
 fn divided(digits: u64, fifth: &Reciprocal, below: i32) -> Option<f64> {
-    const BELOW: u32 = u128::BITS - f64::MANTISSA_DIGITS;
+    const CUT: u32 = u64::BITS - f64::MANTISSA_DIGITS;
+    const HALF: u64 = 1 << (CUT - 1);
+    const UNSURE: u64 = u64::MAX - 3;
     let zeros = digits.leading_zeros();
     let normal = u128::from(digits << zeros);
     let low = normal * (fifth.bits & u128::from(u64::MAX));
@@ -222,17 +239,16 @@ fn divided(digits: u64, fifth: &Reciprocal, below: i32) -> Option<f64> {
     // Both factors have their highest bit, so the product lacks at most one.
     let missing = high.leading_zeros();
     let high = high << missing;
-    let (kept, rest) = ((high >> BELOW) as u64, high & ((1 << BELOW) - 1));
-    let unit = 2_u128 << missing;
-    let half = 1 << (BELOW - 1);
-    let up = match rest {
-        _ if rest > half => 1,
-        _ if rest + unit <= half => 0,
-        _ => return None,
+    let (kept, rest) = ((high >> 64) as u64, high as u64);
+    let up = match kept % (1 << CUT) {
+        HALF if rest == 0 => return None,
+        part if part == HALF - 1 && rest >= UNSURE => return None,
+        part => u64::from(part >= HALF),
     };
     // digits = normal / 2^zeros, 1/5^k = bits / 2^(127 + shift), and the product lost 64 bits.
-    let exponent = 64 + BELOW as i32 - (zeros + missing + 127 + fifth.shift) as i32 - below;
-    Some((kept + up) as f64 * power_of_two(exponent))
+    let lost = 64 + (64 + CUT) as i32;
+    let exponent = lost - (zeros + missing + 127 + fifth.shift) as i32 - below;
+    Some(((kept >> CUT) + up) as i64 as f64 * power_of_two(exponent))
 }
 
 fn power_of_two(exponent: i32) -> f64 {
