@@ -86,12 +86,10 @@ impl Known {
             Place::Number(number @ 0..SMALL) => (&mut self.numbers, number as usize),
             Place::Number(_) => return vocabulary.slot(given.name(position)),
             Place::Column(column) => (&mut self.columns, column as usize),
-            Place::Line { start, end } => {
-                let print = Print::of(given.line.as_bytes(), start, end);
-                return self.find_text(vocabulary, given, position, print);
-            }
-            Place::Text { start, end } => {
-                let print = Print::of(given.texts.as_bytes(), start, end);
+            place @ (Place::Line { start, end } | Place::Text { start, end }) => {
+                let in_line = matches!(place, Place::Line { .. });
+                let text = if in_line { given.line } else { given.texts };
+                let print = Print::of(text.as_bytes(), start, end);
                 return self.find_text(vocabulary, given, position, print);
             }
         };

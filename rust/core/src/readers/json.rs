@@ -5,7 +5,7 @@
 
 use memchr::memchr2;
 
-use super::number::{self, eight_bytes, integer, leading, repeated};
+use super::number::{self, Plain, eight_bytes, integer, leading, repeated};
 use super::{Id, Options, Place, Record, not_finite, number_label, shown};
 use crate::Label;
 use crate::vocabulary::{Name, quoted};
@@ -287,13 +287,14 @@ impl Text<'_> {
                     (column.map_or(in_line, Place::Column), value_start)
                 }
             };
-            let Some((value, end)) = number::plain(bytes, value_start) else { return false };
-            let next = bytes.get(end).copied();
-            if next != Some(b',') && next != Some(b'}') {
+            let Some(Plain { value, end, next }) = number::plain(bytes, value_start) else {
+                return false;
+            };
+            if next != b',' && next != b'}' {
                 return false;
             }
             record.push(place, value);
-            if next == Some(b'}') {
+            if next == b'}' {
                 self.at = end;
                 return true;
             }
@@ -422,6 +423,7 @@ impl Text<'_> {
         if first.is_ascii_digit() || first == b'-' {
             let bytes = rest.as_bytes();
             let found = number::plain(bytes, 0)
+                .map(|found| (found.value, found.end))
                 .or_else(|| leading(bytes).filter(|&(_, length)| is_json(&bytes[..length])));
             if let Some((value, length)) = found {
                 self.at += length;

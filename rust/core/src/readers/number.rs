@@ -12,6 +12,10 @@ const FLOAT_TENS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
+/// The first of them, positive and negative.
+const SIGNED_TENS: [[f64; 8]; 2] =
+    [[1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7], [-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7]];
+
 /// Up to this every integer is a float.
 const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
 
@@ -88,11 +92,19 @@ pub fn read_eight(eight: u64, count: u32) -> u64 {
     low.wrapping_add(high) >> 32
 }
 
-/// The number that begins at a place and where it ends, if it is one that JSON has too and that is
-/// quickly read: no plus, no zeros before, digits around the point, nothing extreme.
+/// A number, where it ends, and the byte there; that is 0 at the end of the text.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain {
+    pub value: f64,
+    pub end: usize,
+    pub next: u8,
+}
+
+/// The number that begins at a place, if it is one that JSON has too and that is quickly read: no
+/// plus, no zeros before, digits around the point, nothing extreme.
 #[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
 #[inline(always)]
-pub fn plain(text: &[u8], at: usize) -> Option<(f64, usize)> {
+pub fn plain(text: &[u8], at: usize) -> Option<Plain> {
     let eight = eight_bytes(text, at);
     let negative = eight as u8 == b'-';
     let eight = eight >> (8 * u32::from(negative));
@@ -100,25 +112,30 @@ pub fn plain(text: &[u8], at: usize) -> Option<(f64, usize)> {
     if first > 9 {
         return None;
     }
-    let next = (eight >> 8) as u8;
+    let (first, next) = (u64::from(first), (eight >> 8) as u8);
     let at = at + 1 + usize::from(negative);
-    if next == b'.' {
-        let eight = eight_bytes(text, at + 1);
-        let count = count_digits(eight);
-        if count == 0 {
-            return None;
+    if next != b'.' {
+        if next.is_ascii_digit() || is_exponent(next) {
+            return longer(text, negative, first, None, at);
         }
-        let digits = u64::from(first) * TENS[count as usize] + read_eight(eight, count);
-        if count == 8 || is_exponent((eight >> (8 * count)) as u8) {
-            return below_point(text, negative, digits, at + 1, at + 1 + count as usize);
-        }
-        let value = digits as i64 as f64 / FLOAT_TENS[count as usize];
-        return Some((signed(value, negative), at + 1 + count as usize));
+        return Some(Plain { value: signed(first as f64, negative), end: at, next });
     }
-    if next.is_ascii_digit() || is_exponent(next) {
-        return above_point(text, negative, u64::from(first), at);
+    let eight = eight_bytes(text, at + 1);
+    let (start, count) = (at + 1, count_digits(eight));
+    if count == 0 {
+        return None;
     }
-    Some((signed(f64::from(first), negative), at))
+    let end = start + count as usize;
+    let digits = first * TENS[count as usize] + read_eight(eight, count);
+    if count == 8 {
+        return longer(text, negative, digits, Some(start), end);
+    }
+    let next = (eight >> (8 * count)) as u8;
+    if is_exponent(next) {
+        return longer(text, negative, digits, Some(start), end);
+    }
+    let ten = SIGNED_TENS[usize::from(negative)][count as usize % 8];
+    Some(Plain { value: digits as i64 as f64 / ten, end, next })
 }
 
 fn is_exponent(byte: u8) -> bool {
@@ -126,53 +143,42 @@ fn is_exponent(byte: u8) -> bool {
 }
 
 fn signed(value: f64, negative: bool) -> f64 {
-    f64::from_bits(value.to_bits() | u64::from(negative) << 63)
+    if negative { -value } else { value }
 }
 
-/// The rest of a plain number behind its first digit.
+/// The rest of a plain number behind its first digits, whose places below the point begin at
+/// `start`, if they do.
 #[inline(never)]
-fn above_point(text: &[u8], negative: bool, first: u64, at: usize) -> Option<(f64, usize)> {
-    let (digits, end) = read_digits(text, at, first)?;
-    if first == 0 && end > at {
-        return None;
-    }
-    if text.get(end) == Some(&b'.') {
-        return below_point(text, negative, digits, end + 1, end + 1);
-    }
-    finished(text, negative, digits, 0, end)
-}
-
-/// The rest of a plain number whose places below the point begin at `start` and are read up to `at`.
-#[inline(never)]
-fn below_point(
+fn longer(
     text: &[u8],
     negative: bool,
-    before: u64,
-    start: usize,
+    first: u64,
+    start: Option<usize>,
     at: usize,
-) -> Option<(f64, usize)> {
-    let (digits, end) = read_digits(text, at, before)?;
-    if end == start {
-        return None;
+) -> Option<Plain> {
+    let (mut digits, mut end) = read_digits(text, at, first)?;
+    let mut start = start.unwrap_or(end);
+    if start == end {
+        if first == 0 && end > at {
+            return None;
+        }
+        if text.get(end) == Some(&b'.') {
+            start = end + 1;
+            (digits, end) = read_digits(text, start, digits)?;
+            if end == start {
+                return None;
+            }
+        }
     }
-    finished(text, negative, digits, (end - start) as i32, end)
-}
-
-/// The plain number `digits / 10^below`, perhaps with an exponent.
-#[inline]
-fn finished(
-    text: &[u8],
-    negative: bool,
-    digits: u64,
-    below: i32,
-    end: usize,
-) -> Option<(f64, usize)> {
-    let (mut below, mut end) = (below, end);
-    if text.get(end).copied().is_some_and(is_exponent) {
-        let (exponent, exponent_end) = read_exponent(text, end + 1)?;
-        (below, end) = (below - exponent, exponent_end);
+    let mut below = (end - start) as i32; // the number is digits / 10^below
+    let mut next = text.get(end).copied().unwrap_or_default();
+    if is_exponent(next) {
+        let exponent;
+        (exponent, end) = read_exponent(text, end + 1)?;
+        below -= exponent;
+        next = text.get(end).copied().unwrap_or_default();
     }
-    Some((signed(scaled(digits, below)?, negative), end))
+    Some(Plain { value: signed(scaled(digits, below)?, negative), end, next })
 }
 
 /// Go on with the digits that start here; none if they become too many. Also where they end.
@@ -258,7 +264,7 @@ fn power_of_two(exponent: i32) -> f64 {
 /// The number at the start of a text, and how many bytes it takes: `-1`, `+.5`, `3.`, `1e-5`, `nan`,
 /// `inf`, `infinity` (words in any case). One beyond the floats is infinite.
 pub fn leading(text: &[u8]) -> Option<(f64, usize)> {
-    plain(text, 0).or_else(|| any(text))
+    plain(text, 0).map(|found| (found.value, found.end)).or_else(|| any(text))
 }
 
 #[cold]
@@ -336,7 +342,9 @@ mod tests {
             assert_eq!(value.to_bits(), expected.to_bits(), "{text}");
             assert_eq!(length, padded.len() - ", 12345678".len(), "{text}");
             if let Some(found) = plain(text.as_bytes(), 0) {
-                assert_eq!((found.0.to_bits(), found.1), (value.to_bits(), length), "{text}");
+                assert_eq!((found.value.to_bits(), found.end), (value.to_bits(), length), "{text}");
+                let next = text.as_bytes().get(length).copied().unwrap_or(0);
+                assert_eq!(found.next, next, "{text}");
             }
         }
     }

@@ -6,7 +6,7 @@
 use memchr::memchr;
 
 use super::number::{
-    count_digits, eight_bytes, integer, plain, read_digits, read_eight, whole_text,
+    Plain, count_digits, eight_bytes, integer, plain, read_digits, read_eight, whole_text,
 };
 use super::{Place, Record, is_blank, not_finite, number_label, shown};
 use crate::vocabulary::Name;
@@ -32,6 +32,7 @@ pub fn parse(line: &str, record: &mut Record) -> Result<bool, String> {
     let mut last = i64::MIN;
     loop {
         (at, last) = plain_features(bytes, at, last, record);
+        at = word_start(bytes, at);
         if at >= bytes.len() {
             return Ok(true);
         }
@@ -54,36 +55,34 @@ pub fn parse(line: &str, record: &mut Record) -> Result<bool, String> {
 fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (usize, i64) {
     let (mut at, mut last) = (at, last);
     loop {
-        let Some((number, colon)) = plain_name(bytes, at) else { return (at, last) };
-        if number <= last || bytes.get(colon) != Some(&b':') {
+        let Some((number, end)) = plain_name(bytes, at) else { return (at, last) };
+        if number <= last {
             return (at, last);
         }
-        let Some((value, end)) = plain(bytes, colon + 1) else { return (at, last) };
-        let next = bytes.get(end).copied().unwrap_or(b' ');
-        if !is_blank(next) {
+        let Some(Plain { value, end, next }) = plain(bytes, end) else { return (at, last) };
+        let is_end = is_blank(next) || end == bytes.len();
+        if !is_end {
             return (at, last);
         }
         record.push(Place::Number(number), value);
         last = number;
         at = end + 1;
-        if bytes.get(at).copied().is_some_and(is_blank) {
-            at = word_start(bytes, at);
-        }
     }
 }
 
-/// The number of up to 15 digits that begins at a place, and where it ends.
+/// The number of up to 15 digits that begins at a place, and where what follows its colon begins.
 #[inline]
 fn plain_name(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
     let eight = eight_bytes(bytes, at);
-    match count_digits(eight) {
-        0 => None,
-        count @ 1..8 => Some((read_eight(eight, count) as i64, at + count as usize)),
-        _ => {
-            let (number, end) = read_digits(bytes, at, 0)?;
-            (end - at < 16).then_some((number as i64, end))
-        }
+    let count = count_digits(eight);
+    if (1..8).contains(&count) {
+        let next = (eight >> (8 * count)) as u8;
+        let number = read_eight(eight, count) as i64;
+        return (next == b':').then_some((number, at + count as usize + 1));
     }
+    let (number, end) = read_digits(bytes, at, 0)?;
+    let is_name = (8..16).contains(&(end - at)) && bytes.get(end) == Some(&b':');
+    is_name.then_some((number as i64, end + 1))
 }
 
 /// The feature that starts here: its name, its value, and where it ends.
