@@ -267,6 +267,7 @@ struct Text<'a> {
 impl Text<'_> {
     /// Read names without escapes and their plain numbers, with at most a blank between the parts, from where a
     /// name may start. Stands on the closing brace in the end, if true, or where another member starts.
+    #[inline(never)] // its registers are its own
     fn plain_members(&mut self, options: &Options, keys: &mut Keys, record: &mut Record) -> bool {
         let bytes = self.line.as_bytes();
         let is_own = |name: &str| {
@@ -490,7 +491,11 @@ fn is_json(number: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Case, check};
-    use super::super::{Format, OnError, Options};
+    use super::super::{Format, OnError, Options, Reader, Record};
+    use crate::Label;
+    use crate::random::Generator;
+    use crate::vocabulary::{Name, Names};
+    use std::io::Cursor;
 
     #[test]
     fn lines_are_read_or_refused() {
@@ -550,5 +555,132 @@ mod tests {
             Case::refused("{\"a\u{1}\":1}", "without control characters"),
         ];
         check(&options, "", &cases);
+    }
+
+    /// A member of an object, and what it means: a name and a value, or nothing.
+    fn member(text: &mut String, name: &str, kind: u32, value: f64) -> Option<(String, f64)> {
+        match kind {
+            0 => text.push_str(&format!("\"{name}\":null")),
+            1 => {
+                text.push_str(&format!("\"{name}\": \"roof\\t\""));
+                return Some((format!("{name}=roof\t"), 1.0));
+            }
+            2 => text.push_str(&format!(
+                "\"\\u{:04x}{}\" :  {value}",
+                name.as_bytes()[0],
+                &name[1..]
+            )),
+            3 => text.push_str(&format!("\"{name}\":\t{value:e}\r")),
+            4 => text.push_str(&format!("\"{name}\":{value:?}")),
+            5 => text.push_str(&format!("  \"{name}\": {value:.17e} ")),
+            _ => text.push_str(&format!("\"{name}\": {value}")),
+        }
+        (kind > 0).then(|| (name.to_owned(), value))
+    }
+
+    #[test]
+    fn names_and_values_are_those_that_were_written_however_lines_follow_each_other() {
+        let mut random = Generator::from_seed(5);
+        let mut below = |limit: u32| (random.uniform() * f64::from(limit)) as u32;
+        let (mut content, mut expected) = (String::new(), Vec::new());
+        for line in 0..1_500_u32 {
+            // By turns: all sensors, some of them, words in no order, ever more of them, very many.
+            let names: Vec<String> = match line / 250 {
+                0 => (0..30).map(|i| format!("sensor-{i}")).collect(),
+                1 => (0..30).filter(|_| below(3) > 0).map(|i| format!("sensor-{i}")).collect(),
+                2 => (0..20).map(|i| format!("w{}", 20 * below(5_000) + i)).collect(),
+                3 => (0..line / 10).map(|i| format!("s\u{e4}nsor-{i}")).collect(),
+                4 if line == 1_100 => (0..30_000).map(|i| format!("very-many-{i}")).collect(),
+                _ => (0..20).map(|i| format!("name-{}", (i + line / 40) % 20)).collect(),
+            };
+            let mut features = Vec::new();
+            content.push('{');
+            let label_at = below(1 + names.len() as u32) as usize;
+            for (i, name) in names.iter().enumerate() {
+                if i == label_at {
+                    content.push_str("\"y\": 1, ");
+                }
+                let value =
+                    f64::from(below(2_000_000) as i32 - 1_000_000) / [1e2, 1e4, 7.0, 3e9][i % 4];
+                let kind = if below(4) == 0 { below(10) } else { 9 };
+                features.extend(member(&mut content, name, kind, value));
+                content.push_str(if i + 1 == names.len() {
+                    ""
+                } else {
+                    [",", ", "][below(2) as usize]
+                });
+            }
+            if names.is_empty() || label_at == names.len() {
+                content.push_str(if names.is_empty() { "\"y\":1" } else { ",\"y\":1" });
+            }
+            content.push_str("}\n");
+            expected.push(features);
+        }
+        assert!(content.len() > 1 << 20);
+        let options = Options {
+            format: Format::JsonLines,
+            label: Some("y".to_owned()),
+            id: None,
+            on_error: OnError::Stop,
+        };
+        let mut reader = Reader::new(Cursor::new(content.into_bytes()), "f", options).unwrap();
+        let mut record = Record::default();
+        for (line, expected) in expected.iter().enumerate() {
+            assert_eq!(reader.next(&mut record), Ok(true), "{line}");
+            let names = reader.names(&record);
+            let features: Vec<(Name<'_>, u64)> = record
+                .features()
+                .iter()
+                .enumerate()
+                .map(|(i, feature)| (names.name(i), feature.value.to_bits()))
+                .collect();
+            let expected: Vec<(Name<'_>, u64)> =
+                expected.iter().map(|(name, value)| (Name::Text(name), value.to_bits())).collect();
+            assert_eq!(features, expected, "{line}");
+            assert_eq!(record.label, Some(Label::Int(1)), "{line}");
+        }
+        assert_eq!(reader.next(&mut record), Ok(false));
+    }
+
+    #[test]
+    fn an_expected_name_is_judged_like_any_other() {
+        let line = r#"{"a": 1, "b": 2.5, "y": 1, "c": -3}"#;
+        let cases = [
+            (
+                r#"{"a": 1, "b": 2.5.1, "c": 1}"#,
+                "expected a comma or a closing brace at character 18",
+            ),
+            (r#"{"a": 1, "b": 02, "c": 1}"#, "expected a number"),
+            (r#"{"a": 1, "b": 1e999, "c": 1}"#, "feature 'b' must be a finite number, got inf."),
+            (r#"{"a": 1, "b": 2, "b": 2}"#, "feature 'b' is there twice."),
+            (r#"{"a": 1, "b": 2, "a": 2}"#, "feature 'a' is there twice."),
+            (r#"{"a": 1, "b": 2, "y": 1, "y": 1}"#, "'y' is there twice."),
+            (r#"{"a": 1, "b": 2"#, "expected a comma or a closing brace, got the end of the line."),
+            (r#"{"a": 1, "b": 2,"#, "expected a name between quotes, got the end of the line."),
+            (r#"{"a": 1, "b": "#, "as the value of 'b', got the end of the line."),
+            (r#"{"a": 1, "b"#, "expected a closing quote, got the end of the line."),
+            (r#"{"a": 1, "b": 2} }"#, "expected the end of the line at character 18, got '}'."),
+            ("{\"a\": 1, \"b\u{1}\": 2}", "without control characters"),
+        ];
+        for (wrong, sentence) in cases {
+            let options = Options {
+                format: Format::JsonLines,
+                label: Some("y".to_owned()),
+                id: None,
+                on_error: OnError::Stop,
+            };
+            let content = format!("{line}\n{line}\n{wrong}\n{line}\n");
+            let mut reader = Reader::new(Cursor::new(content.into_bytes()), "f", options).unwrap();
+            let mut record = Record::default();
+            assert_eq!(reader.next(&mut record), Ok(true));
+            assert_eq!(reader.next(&mut record), Ok(true));
+            let error = reader.next(&mut record).unwrap_err().to_string();
+            assert!(
+                error.starts_with("f, line 3: ") && error.contains(sentence),
+                "{wrong}: {error}"
+            );
+            assert_eq!(reader.next(&mut record), Ok(true));
+            assert_eq!(record.features().len(), 3);
+        }
     }
 }

@@ -55,7 +55,7 @@ const FIFTHS: [Reciprocal; 28] = {
 #[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
 #[inline(always)]
 pub fn eight_bytes(bytes: &[u8], at: usize) -> u64 {
-    match bytes.get(at..).and_then(<[u8]>::first_chunk) {
+    match bytes.get(at..at + 8).and_then(<[u8]>::first_chunk) {
         Some(eight) => u64::from_le_bytes(*eight),
         None => last_bytes(bytes, at),
     }
@@ -393,6 +393,21 @@ mod tests {
             ] {
                 check(&text);
             }
+        }
+    }
+
+    #[test]
+    fn the_quick_way_is_the_way_of_most() {
+        let mut random = Generator::from_seed(4);
+        for _ in 0..10_000 {
+            let value = 200.0 * (random.uniform() - 0.5);
+            for text in [format!("{value}"), format!("{value:.6}"), format!("{value:.12e}")] {
+                assert!(plain(text.as_bytes(), 0).is_some(), "{text}");
+            }
+        }
+        for text in ["0.1234567890123456789012", "1e300", "5e-324", "007", ".5", "5.", "+1", "nan"]
+        {
+            assert!(plain(text.as_bytes(), 0).is_none(), "{text}");
         }
     }
 

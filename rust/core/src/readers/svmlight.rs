@@ -52,6 +52,7 @@ pub fn parse(line: &str, record: &mut Record) -> Result<bool, String> {
 
 /// Read features that are two plain numbers, in rising order. Where the first other one starts, and
 /// the last name.
+#[inline(never)] // its registers are its own
 fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (usize, i64) {
     let (mut at, mut last) = (at, last);
     loop {
@@ -129,7 +130,10 @@ fn word_end(bytes: &[u8], at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Case, check};
-    use super::super::{Format, OnError, Options};
+    use super::super::{Format, OnError, Options, Reader, Record};
+    use crate::random::Generator;
+    use crate::vocabulary::{Name, Names};
+    use std::io::Cursor;
 
     #[test]
     fn lines_are_read_or_refused() {
@@ -160,5 +164,49 @@ mod tests {
             Case::refused("1 a:1 b:1 a:2", "feature 'a' is there twice."),
         ];
         check(&options, "", &cases);
+    }
+
+    #[test]
+    fn names_and_values_are_those_that_were_written() {
+        let mut random = Generator::from_seed(6);
+        let mut below = |limit: u32| (random.uniform() * f64::from(limit)) as u32;
+        let (mut content, mut expected) = (String::new(), Vec::new());
+        for line in 0..600 {
+            let (mut name, mut features) = (0, Vec::new());
+            content.push_str(["1", "+1 qid:7", "1.0"][below(3) as usize]);
+            for i in 0..if line == 300 { 40_000 } else { below(80) } {
+                name += [1, 1 + i64::from(below(999)), 123_456_789][(below(40) / 19) as usize];
+                let value = f64::from(below(2_000_000) as i32 - 1_000_000)
+                    / [1e2, 1e6, 7.0, 3e9][(i % 4) as usize];
+                let blank = ["\t", "  ", " ", " "][below(4) as usize];
+                content.push_str(&match below(8) {
+                    0 => format!("{blank}{name}:{value:e}"),
+                    1 => format!("{blank}{name:05}:{value:?}"),
+                    2 => format!("{blank}{name}:{value:.18e}"),
+                    _ => format!("{blank}{name}:{value}"),
+                });
+                features.push((name, value.to_bits()));
+            }
+            content.push_str(["\n", " \n", " # 1:2\n", "\r\n"][below(4) as usize]);
+            expected.push(features);
+        }
+        let options =
+            Options { format: Format::Svmlight, label: None, id: None, on_error: OnError::Stop };
+        let mut reader = Reader::new(Cursor::new(content.into_bytes()), "f", options).unwrap();
+        let mut record = Record::default();
+        for (line, expected) in expected.iter().enumerate() {
+            assert_eq!(reader.next(&mut record), Ok(true), "{line}");
+            let names = reader.names(&record);
+            let features: Vec<(Name<'_>, u64)> = record
+                .features()
+                .iter()
+                .enumerate()
+                .map(|(i, feature)| (names.name(i), feature.value.to_bits()))
+                .collect();
+            let expected: Vec<(Name<'_>, u64)> =
+                expected.iter().map(|&(name, bits)| (Name::Number(name), bits)).collect();
+            assert_eq!(features, expected, "{line}");
+        }
+        assert_eq!(reader.next(&mut record), Ok(false));
     }
 }
