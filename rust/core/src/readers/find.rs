@@ -199,3 +199,47 @@ impl Finder {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::Name;
+
+    #[test]
+    fn a_slot_is_that_of_the_vocabulary_whatever_was_met_before() {
+        let mut texts: Vec<String> = (0..3_000).map(|i| format!("word-{i}")).collect();
+        texts.extend((0..300).map(|i| format!("begins-alike-{i}-ends-alike")));
+        texts.extend((0..20).map(|length| "x".repeat(length)));
+        texts.push("äöü".to_owned());
+        let mut vocabulary = Vocabulary::default();
+        let mut known = Known::default();
+        for round in 0..4 {
+            // In a line each has others beside it, in the texts too; some are learned later.
+            let line = texts.join("\"");
+            let (mut places, mut start) = (Vec::new(), 0);
+            for text in &texts {
+                let (from, to) = (start as u32, (start + text.len()) as u32);
+                places.push(Place::Line { start: from, end: to });
+                places.push(Place::Text { start: from, end: to });
+                start += text.len() + 1;
+            }
+            for number in [-1, 0, 7, SMALL - 1, SMALL, i64::MAX] {
+                places.push(Place::Number(number));
+            }
+            places.extend((0..20).map(Place::Column));
+            let given = Given { line: &line, header: &texts, texts: &line, places: &places };
+            for position in 0..places.len() {
+                let slot = known.find(&vocabulary, &given, position);
+                assert_eq!(slot, vocabulary.slot(given.name(position)), "{}", given.name(position));
+            }
+            for position in (round..places.len()).step_by(3) {
+                let name = given.name(position);
+                if vocabulary.slot(name) == UNKNOWN {
+                    vocabulary.insert(name);
+                }
+            }
+        }
+        assert_ne!(vocabulary.slot(Name::Text("word-7")), UNKNOWN);
+        assert!((2 * vocabulary.len()..MOST).contains(&known.texts.len()));
+    }
+}

@@ -275,18 +275,17 @@ impl Text<'_> {
         };
         loop {
             let quote = self.at + usize::from(bytes.get(self.at) == Some(&b' '));
-            let (place, value_start) = match keys.find(bytes, quote) {
-                Some((column, value_start)) => (Place::Column(column), value_start),
-                None => {
-                    let Some((end, value_start)) = plain_key(bytes, quote) else { return false };
-                    let name = &self.line[quote + 1..end];
-                    if is_own(name) {
-                        return false;
-                    }
-                    let column = keys.meet(name, &bytes[quote..value_start]);
-                    let in_line = Place::Line { start: quote as u32 + 1, end: end as u32 };
-                    (column.map_or(in_line, Place::Column), value_start)
+            let (place, value_start) = if let Some((column, start)) = keys.find(bytes, quote) {
+                (Place::Column(column), start)
+            } else {
+                let Some((end, start)) = plain_key(bytes, quote) else { return false };
+                let name = &self.line[quote + 1..end];
+                if is_own(name) {
+                    return false;
                 }
+                let column = keys.meet(name, &bytes[quote..start]);
+                let in_line = Place::Line { start: quote as u32 + 1, end: end as u32 };
+                (column.map_or(in_line, Place::Column), start)
             };
             let Some(Plain { value, end, next }) = number::plain(bytes, value_start) else {
                 return false;
@@ -557,25 +556,21 @@ mod tests {
         check(&options, "", &cases);
     }
 
-    /// A member of an object, and what it means: a name and a value, or nothing.
-    fn member(text: &mut String, name: &str, kind: u32, value: f64) -> Option<(String, f64)> {
-        match kind {
-            0 => text.push_str(&format!("\"{name}\":null")),
+    /// A member of an object in one of many forms, and what it means, if anything.
+    fn member(name: &str, kind: u32, value: f64) -> (String, Option<(String, f64)>) {
+        let text = match kind {
+            0 => return (format!("\"{name}\":null"), None),
             1 => {
-                text.push_str(&format!("\"{name}\": \"roof\\t\""));
-                return Some((format!("{name}=roof\t"), 1.0));
+                let text = format!("\"{name}\": \"roof\\t\"");
+                return (text, Some((format!("{name}=roof\t"), 1.0)));
             }
-            2 => text.push_str(&format!(
-                "\"\\u{:04x}{}\" :  {value}",
-                name.as_bytes()[0],
-                &name[1..]
-            )),
-            3 => text.push_str(&format!("\"{name}\":\t{value:e}\r")),
-            4 => text.push_str(&format!("\"{name}\":{value:?}")),
-            5 => text.push_str(&format!("  \"{name}\": {value:.17e} ")),
-            _ => text.push_str(&format!("\"{name}\": {value}")),
-        }
-        (kind > 0).then(|| (name.to_owned(), value))
+            2 => format!("\"\\u{:04x}{}\" :  {value}", name.as_bytes()[0], &name[1..]),
+            3 => format!("\"{name}\":\t{value:e}\r"),
+            4 => format!("\"{name}\":{value:?}"),
+            5 => format!("  \"{name}\": {value:.17e} "),
+            _ => format!("\"{name}\": {value}"),
+        };
+        (text, Some((name.to_owned(), value)))
     }
 
     #[test]
@@ -603,7 +598,9 @@ mod tests {
                 let value =
                     f64::from(below(2_000_000) as i32 - 1_000_000) / [1e2, 1e4, 7.0, 3e9][i % 4];
                 let kind = if below(4) == 0 { below(10) } else { 9 };
-                features.extend(member(&mut content, name, kind, value));
+                let (text, meaning) = member(name, kind, value);
+                content.push_str(&text);
+                features.extend(meaning);
                 content.push_str(if i + 1 == names.len() {
                     ""
                 } else {

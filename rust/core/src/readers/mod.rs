@@ -334,10 +334,8 @@ impl Reader {
             Format::Csv { delimiter } => csv::parse(line, delimiter, &self.header, record),
         };
         let header = header(&self.options, &self.header, &self.keys);
-        Ok(match found.map_err(Refused::Line)? {
-            true => Found::Event { line, header },
-            false => Found::Nothing,
-        })
+        let found = found.map_err(Refused::Line)?;
+        Ok(if found { Found::Event { line, header } } else { Found::Nothing })
     }
 
     /// Read the next record; false if there is none. If waiting for it was interrupted, that is

@@ -425,7 +425,7 @@ mod tests {
                 for scaled in [scaled - 1, scaled, scaled + 1] {
                     let (whole, part) = (scaled / 10_u128.pow(shift), scaled % 10_u128.pow(shift));
                     check(&format!("{whole}.{part:0width$}", width = shift.max(1) as usize));
-                    check(&format!("{scaled}e-{}", shift));
+                    check(&format!("{scaled}e-{shift}"));
                 }
             }
         }

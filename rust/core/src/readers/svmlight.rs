@@ -179,12 +179,13 @@ mod tests {
                 let value = f64::from(below(2_000_000) as i32 - 1_000_000)
                     / [1e2, 1e6, 7.0, 3e9][(i % 4) as usize];
                 let blank = ["\t", "  ", " ", " "][below(4) as usize];
-                content.push_str(&match below(8) {
+                let text = match below(8) {
                     0 => format!("{blank}{name}:{value:e}"),
                     1 => format!("{blank}{name:05}:{value:?}"),
                     2 => format!("{blank}{name}:{value:.18e}"),
                     _ => format!("{blank}{name}:{value}"),
-                });
+                };
+                content.push_str(&text);
                 features.push((name, value.to_bits()));
             }
             content.push_str(["\n", " \n", " # 1:2\n", "\r\n"][below(4) as usize]);
