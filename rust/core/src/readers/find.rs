@@ -1,9 +1,9 @@
 //! The slots of a record's names, found with as little hashing as may be.
 //!
-//! Unless names are let go a slot never changes, so what was found stays found: columns and small numbers have a table, and a
-//! text is first compared with what stood at its place in the event before, because most streams
-//! repeat their order.
+//! Unless names are let go a slot never changes, so what was found stays found: columns and small
+//! numbers have a table, and texts met lately a place each in another, by a few of their bytes.
 
+use super::number::eight_bytes;
 use super::{Given, Place, Record, is_there_twice};
 use crate::learner::Learner;
 use crate::vocabulary::{Names, Slot, UNKNOWN, Vocabulary};
@@ -11,62 +11,122 @@ use crate::weights::Feature;
 
 /// Numbers below this have a place in the table.
 const SMALL: i64 = 1 << 22;
-/// Right guesses are worth going on guessing; after so many wrong ones in a row it is given up.
-const PATIENCE: i32 = 16;
-/// Events after which guessing is tried again.
-const AGAIN: u64 = 256;
+/// Places for texts, at first and at most.
+const FEWEST: usize = 1 << 8;
+const MOST: usize = 1 << 17;
 
-/// Slots by number, by column, and in the order of the last event.
+/// A few bytes of a text. Two texts of up to 16 bytes are the same if these are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Print {
+    first: u64,
+    last: u64,
+    length: u32,
+}
+
+impl Print {
+    /// Of the text that lies between two places.
+    fn of(bytes: &[u8], start: u32, end: u32) -> Self {
+        let length = end - start;
+        let some = length.min(8);
+        let others = 64 - 8 * some; // bits of what stands behind a short text
+        Self {
+            first: eight_bytes(bytes, start as usize).wrapping_shl(others),
+            last: eight_bytes(bytes, (end - some) as usize).wrapping_shl(others),
+            length,
+        }
+    }
+
+    fn is_all(self) -> bool {
+        self.length <= 16
+    }
+
+    /// A number below a power of two.
+    fn place(self, places: usize) -> usize {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mixed = (self.first.wrapping_mul(ODD).rotate_left(32) ^ self.last).wrapping_mul(ODD);
+        mixed.wrapping_add(u64::from(self.length)) as usize >> (u64::BITS - places.ilog2())
+    }
+}
+
+/// A text met lately.
+#[derive(Clone, Copy)]
+struct Met {
+    print: Print,
+    slot: Slot,
+}
+
+const NONE: Met = Met { print: Print { first: 0, last: 0, length: u32::MAX }, slot: UNKNOWN };
+
+/// Slots by number, by column and by text.
 #[derive(Default)]
 struct Known {
     numbers: Vec<Slot>,
     columns: Vec<Slot>,
-    last: Vec<Slot>,
-    trust: i32,
+    texts: Vec<Met>,
 }
 
 impl Known {
     /// The slot of the name at a position, or `UNKNOWN`.
+    #[inline]
     fn find(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
-        let table = match given.places[position] {
-            Place::Number(number @ 0..SMALL) => (&mut self.numbers, number as usize),
-            Place::Column(column) => (&mut self.columns, column as usize),
-            _ => return self.guess(vocabulary, given, position),
+        let known = match given.places[position] {
+            Place::Number(number) => self.numbers.get(number as usize),
+            Place::Column(column) => self.columns.get(column as usize),
+            _ => None,
         };
-        let (slots, index) = table;
+        match known {
+            Some(&slot) if slot != UNKNOWN => slot,
+            _ => self.look_up(vocabulary, given, position),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
+        let (slots, index) = match given.places[position] {
+            Place::Number(number @ 0..SMALL) => (&mut self.numbers, number as usize),
+            Place::Number(_) => return vocabulary.slot(given.name(position)),
+            Place::Column(column) => (&mut self.columns, column as usize),
+            place @ (Place::Line { start, end } | Place::Text { start, end }) => {
+                let in_line = matches!(place, Place::Line { .. });
+                let text = if in_line { given.line } else { given.texts };
+                let print = Print::of(text.as_bytes(), start, end);
+                return self.find_text(vocabulary, given, position, print);
+            }
+        };
         if index >= slots.len() {
             slots.resize((index + 1).next_power_of_two(), UNKNOWN);
         }
-        let slot = &mut slots[index];
-        if *slot == UNKNOWN {
-            *slot = vocabulary.slot(given.name(position));
-        }
-        *slot
+        slots[index] = vocabulary.slot(given.name(position));
+        slots[index]
     }
 
-    fn guess(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
-        let name = given.name(position);
-        if self.trust < 0 {
-            return vocabulary.slot(name);
+    #[inline]
+    fn find_text(
+        &mut self,
+        vocabulary: &Vocabulary,
+        given: &Given<'_>,
+        position: usize,
+        print: Print,
+    ) -> Slot {
+        if self.texts.len() < MOST && self.texts.len() < 2 * vocabulary.len() {
+            let places = (4 * vocabulary.len()).next_power_of_two();
+            self.texts = vec![NONE; places.clamp(FEWEST, MOST)];
         }
-        if position >= self.last.len() {
-            self.last.resize(position + 1, UNKNOWN);
+        if self.texts.is_empty() {
+            return UNKNOWN;
         }
-        let guess = &mut self.last[position];
-        if *guess != UNKNOWN && vocabulary.name(*guess) == name {
-            self.trust = PATIENCE;
-            return *guess;
+        let place = print.place(self.texts.len());
+        let met = &mut self.texts[place];
+        if met.print == print
+            && (print.is_all() || vocabulary.name(met.slot) == given.name(position))
+        {
+            return met.slot;
         }
-        self.trust -= i32::from(*guess != UNKNOWN);
-        let slot = vocabulary.slot(name);
+        let slot = vocabulary.slot(given.name(position));
         if slot != UNKNOWN {
-            *guess = slot;
+            *met = Met { print, slot };
         }
         slot
-    }
-
-    fn trust_again(&mut self) {
-        self.trust = PATIENCE;
     }
 }
 
@@ -89,10 +149,6 @@ impl Finder {
         given: &Given<'_>,
     ) -> Result<(), String> {
         self.events += 1;
-        if self.events.is_multiple_of(AGAIN) || self.events == 1 {
-            self.slots.trust_again();
-            self.seats.trust_again();
-        }
         let event = &mut record.event;
         let evicts = learner.evicts();
         for (position, feature) in event.features.iter_mut().enumerate() {
@@ -102,9 +158,11 @@ impl Finder {
                 self.slots.find(&learner.vocabulary, given, position)
             };
         }
-        for (position, feature) in event.features.iter().enumerate() {
-            if learner.added_slots.contains(&feature.slot) {
-                learner.config.added.check(given.name(position))?;
+        if !learner.added_slots.is_empty() {
+            for (position, feature) in event.features.iter().enumerate() {
+                if learner.added_slots.contains(&feature.slot) {
+                    learner.config.added.check(given.name(position))?;
+                }
             }
         }
         if record.may_repeat {
@@ -148,5 +206,49 @@ impl Finder {
             given.check_some(unknown.collect())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::Name;
+
+    #[test]
+    fn a_slot_is_that_of_the_vocabulary_whatever_was_met_before() {
+        let mut texts: Vec<String> = (0..3_000).map(|i| format!("word-{i}")).collect();
+        texts.extend((0..300).map(|i| format!("begins-alike-{i}-ends-alike")));
+        texts.extend((0..20).map(|length| "x".repeat(length)));
+        texts.push("äöü".to_owned());
+        let mut vocabulary = Vocabulary::default();
+        let mut known = Known::default();
+        for round in 0..4 {
+            // In a line each has others beside it, in the texts too; some are learned later.
+            let line = texts.join("\"");
+            let (mut places, mut start) = (Vec::new(), 0);
+            for text in &texts {
+                let (from, to) = (start as u32, (start + text.len()) as u32);
+                places.push(Place::Line { start: from, end: to });
+                places.push(Place::Text { start: from, end: to });
+                start += text.len() + 1;
+            }
+            for number in [-1, 0, 7, SMALL - 1, SMALL, i64::MAX] {
+                places.push(Place::Number(number));
+            }
+            places.extend((0..20).map(Place::Column));
+            let given = Given { line: &line, header: &texts, texts: &line, places: &places };
+            for position in 0..places.len() {
+                let slot = known.find(&vocabulary, &given, position);
+                assert_eq!(slot, vocabulary.slot(given.name(position)), "{}", given.name(position));
+            }
+            for position in (round..places.len()).step_by(3) {
+                let name = given.name(position);
+                if vocabulary.slot(name) == UNKNOWN {
+                    vocabulary.insert(name);
+                }
+            }
+        }
+        assert_ne!(vocabulary.slot(Name::Text("word-7")), UNKNOWN);
+        assert!((2 * vocabulary.len()..MOST).contains(&known.texts.len()));
     }
 }

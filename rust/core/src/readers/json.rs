@@ -5,13 +5,107 @@
 
 use memchr::memchr2;
 
-use super::number::{integer, leading};
+use super::number::{self, Plain, eight_bytes, integer, leading, repeated};
 use super::{Id, Options, Place, Record, not_finite, number_label, shown};
 use crate::Label;
 use crate::vocabulary::{Name, quoted};
 
+/// So many names of columns are kept at most.
+const MOST_KEYS: usize = 1 << 16;
+/// So many keys may be missing between two that are there.
+const MOST_MISSING: usize = 4;
+/// Lines of other keys after which keys are not remembered for a while, and how many lines that is.
+const PATIENCE: u32 = 4;
+const PAUSE: u32 = 256;
+
+/// The keys of the lines so far, in their order: most files repeat it, so that a key need only be compared with
+/// the one expected.
+#[derive(Default)]
+pub struct Keys {
+    names: Vec<String>,
+    expected: Vec<Key>,
+    /// What the expected keys look like, from the quote to the value.
+    looks: Vec<u8>,
+    /// Of the line that is read: the place of the next key, keys that were expected and others.
+    next: usize,
+    hits: u32,
+    others: u32,
+    /// Lines in a row whose keys were others.
+    wrong: u32,
+    pause: u32,
+}
+
+/// An expected key: where its looks end, and the number of its name.
+#[derive(Clone, Copy)]
+struct Key {
+    end: usize,
+    column: u32,
+}
+
+impl Keys {
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// A line begins: see how the last one went.
+    fn begin(&mut self) {
+        if self.pause > 0 {
+            self.pause -= 1;
+        } else if 4 * self.others > self.hits + self.others {
+            self.wrong += 1;
+            self.expected.clear();
+            self.looks.clear();
+            if self.wrong >= PATIENCE {
+                (self.wrong, self.pause) = (0, PAUSE);
+            }
+        } else {
+            self.wrong = 0;
+        }
+        (self.next, self.hits, self.others) = (0, 0, 0);
+    }
+
+    /// The number of the key that stands at a place, if it is expected, and where its value starts.
+    #[inline]
+    fn find(&mut self, bytes: &[u8], at: usize) -> Option<(u32, usize)> {
+        let rest = bytes.get(at..)?;
+        let mut start = self.next.checked_sub(1).map_or(0, |before| self.expected[before].end);
+        for (i, key) in self.expected[self.next..].iter().take(MOST_MISSING + 1).enumerate() {
+            if rest.starts_with(&self.looks[start..key.end]) {
+                self.next += i + 1;
+                self.hits += 1;
+                return Some((key.column, at + key.end - start));
+            }
+            start = key.end;
+        }
+        None
+    }
+
+    /// Count a key that was not expected; behind the last one it is from now on.
+    fn meet(&mut self, name: &str, looks: &[u8]) -> Option<u32> {
+        if self.pause > 0 {
+            return None;
+        }
+        if self.next < self.expected.len() || self.names.len() >= MOST_KEYS {
+            self.others += 1;
+            return None;
+        }
+        let column = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.looks.extend_from_slice(looks);
+        self.expected.push(Key { end: self.looks.len(), column });
+        self.next += 1;
+        self.hits += 1;
+        Some(column)
+    }
+}
+
 /// Read a line; false if there is no event in it.
-pub fn parse(line: &str, options: &Options, record: &mut Record) -> Result<bool, String> {
+pub fn parse(
+    line: &str,
+    options: &Options,
+    keys: &mut Keys,
+    record: &mut Record,
+) -> Result<bool, String> {
     let plain = line.bytes().fold(u8::MAX, u8::min) >= b' ';
     let mut text = Text { line, at: 0, plain };
     let Some(first) = text.peek() else { return Ok(false) };
@@ -20,11 +114,12 @@ pub fn parse(line: &str, options: &Options, record: &mut Record) -> Result<bool,
     }
     text.at += 1;
     record.may_repeat = true;
+    keys.begin();
     let (mut has_label, mut has_id) = (false, false);
     if text.peek() == Some(b'}') {
         text.at += 1;
     } else {
-        loop {
+        while !plain || !text.plain_members(options, keys, record) {
             text.expect(b'"', "a name between quotes")?;
             let name = text.string(&mut record.texts)?;
             text.expect(b':', "a colon")?;
@@ -170,6 +265,43 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
+    /// Read names without escapes and their plain numbers, with at most a blank between the parts, from where a
+    /// name may start. Stands on the closing brace in the end, if true, or where another member starts.
+    #[inline(never)] // its registers are its own
+    fn plain_members(&mut self, options: &Options, keys: &mut Keys, record: &mut Record) -> bool {
+        let bytes = self.line.as_bytes();
+        let is_own = |name: &str| {
+            options.label.as_deref() == Some(name) || options.id.as_deref() == Some(name)
+        };
+        loop {
+            let quote = self.at + usize::from(bytes.get(self.at) == Some(&b' '));
+            let (place, value_start) = if let Some((column, start)) = keys.find(bytes, quote) {
+                (Place::Column(column), start)
+            } else {
+                let Some((end, start)) = plain_key(bytes, quote) else { return false };
+                let name = &self.line[quote + 1..end];
+                if is_own(name) {
+                    return false;
+                }
+                let column = keys.meet(name, &bytes[quote..start]);
+                let in_line = Place::Line { start: quote as u32 + 1, end: end as u32 };
+                (column.map_or(in_line, Place::Column), start)
+            };
+            let Some(Plain { value, end, next }) = number::plain(bytes, value_start) else {
+                return false;
+            };
+            if next != b',' && next != b'}' {
+                return false;
+            }
+            record.push(place, value);
+            if next == b'}' {
+                self.at = end;
+                return true;
+            }
+            self.at = end + 1;
+        }
+    }
+
     /// The next byte that is no blank.
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.line.as_bytes();
@@ -289,7 +421,10 @@ impl Text<'_> {
         let first = self.peek()?;
         let rest = &self.line[self.at..];
         if first.is_ascii_digit() || first == b'-' {
-            let found = leading(rest).filter(|&(_, length)| is_json(&rest.as_bytes()[..length]));
+            let bytes = rest.as_bytes();
+            let found = number::plain(bytes, 0)
+                .map(|found| (found.value, found.end))
+                .or_else(|| leading(bytes).filter(|&(_, length)| is_json(&bytes[..length])));
             if let Some((value, length)) = found {
                 self.at += length;
                 return Some(Scalar::Number(value));
@@ -310,6 +445,37 @@ impl Text<'_> {
     }
 }
 
+/// Where the name between quotes that starts at a place ends, and where its value starts; none if there are escapes in
+/// it or blanks behind it.
+#[inline]
+fn plain_key(bytes: &[u8], quote: usize) -> Option<(usize, usize)> {
+    if bytes.get(quote) != Some(&b'"') {
+        return None;
+    }
+    let mut end = quote + 1;
+    let marks = loop {
+        let eight = eight_bytes(bytes, end);
+        let marks = zeros(eight ^ repeated(b'"')) | zeros(eight ^ repeated(b'\\'));
+        if marks != 0 {
+            break marks;
+        }
+        end += 8;
+        if end >= bytes.len() {
+            return None;
+        }
+    };
+    end += marks.trailing_zeros() as usize / 8;
+    if bytes.get(end..end + 2) != Some(b"\":") {
+        return None;
+    }
+    Some((end, end + 2 + usize::from(bytes.get(end + 2) == Some(&b' '))))
+}
+
+/// The high bits of the bytes that are 0, the first of them for sure.
+fn zeros(eight: u64) -> u64 {
+    eight.wrapping_sub(repeated(1)) & !eight & repeated(0x80)
+}
+
 /// Whether a number is written as JSON has it: no plus, no zeros before, digits around the point.
 fn is_json(number: &[u8]) -> bool {
     let digits = number.strip_prefix(b"-").unwrap_or(number);
@@ -324,7 +490,11 @@ fn is_json(number: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Case, check};
-    use super::super::{Format, OnError, Options};
+    use super::super::{Format, OnError, Options, Reader, Record};
+    use crate::Label;
+    use crate::random::Generator;
+    use crate::vocabulary::{Name, Names};
+    use std::io::Cursor;
 
     #[test]
     fn lines_are_read_or_refused() {
@@ -384,5 +554,130 @@ mod tests {
             Case::refused("{\"a\u{1}\":1}", "without control characters"),
         ];
         check(&options, "", &cases);
+    }
+
+    /// A member of an object in one of many forms, and what it means, if anything.
+    fn member(name: &str, kind: u32, value: f64) -> (String, Option<(String, f64)>) {
+        let text = match kind {
+            0 => return (format!("\"{name}\":null"), None),
+            1 => {
+                let text = format!("\"{name}\": \"roof\\t\"");
+                return (text, Some((format!("{name}=roof\t"), 1.0)));
+            }
+            2 => format!("\"\\u{:04x}{}\" :  {value}", name.as_bytes()[0], &name[1..]),
+            3 => format!("\"{name}\":\t{value:e}\r"),
+            4 => format!("\"{name}\":{value:?}"),
+            5 => format!("  \"{name}\": {value:.17e} "),
+            _ => format!("\"{name}\": {value}"),
+        };
+        (text, Some((name.to_owned(), value)))
+    }
+
+    #[test]
+    fn names_and_values_are_those_that_were_written_however_lines_follow_each_other() {
+        let mut random = Generator::from_seed(5);
+        let mut below = |limit: u32| (random.uniform() * f64::from(limit)) as u32;
+        let (mut content, mut expected) = (String::new(), Vec::new());
+        for line in 0..1_500_u32 {
+            // By turns: all sensors, some of them, words in no order, ever more of them, very many.
+            let names: Vec<String> = match line / 250 {
+                0 => (0..30).map(|i| format!("sensor-{i}")).collect(),
+                1 => (0..30).filter(|_| below(3) > 0).map(|i| format!("sensor-{i}")).collect(),
+                2 => (0..20).map(|i| format!("w{}", 20 * below(5_000) + i)).collect(),
+                3 => (0..line / 10).map(|i| format!("s\u{e4}nsor-{i}")).collect(),
+                4 if line == 1_100 => (0..30_000).map(|i| format!("very-many-{i}")).collect(),
+                _ => (0..20).map(|i| format!("name-{}", (i + line / 40) % 20)).collect(),
+            };
+            let mut features = Vec::new();
+            content.push('{');
+            let label_at = below(1 + names.len() as u32) as usize;
+            for (i, name) in names.iter().enumerate() {
+                if i == label_at {
+                    content.push_str("\"y\": 1, ");
+                }
+                let value =
+                    f64::from(below(2_000_000) as i32 - 1_000_000) / [1e2, 1e4, 7.0, 3e9][i % 4];
+                let kind = if below(4) == 0 { below(10) } else { 9 };
+                let (text, meaning) = member(name, kind, value);
+                content.push_str(&text);
+                features.extend(meaning);
+                content.push_str(if i + 1 == names.len() {
+                    ""
+                } else {
+                    [",", ", "][below(2) as usize]
+                });
+            }
+            if names.is_empty() || label_at == names.len() {
+                content.push_str(if names.is_empty() { "\"y\":1" } else { ",\"y\":1" });
+            }
+            content.push_str("}\n");
+            expected.push(features);
+        }
+        assert!(content.len() > 1 << 20);
+        let options = Options {
+            format: Format::JsonLines,
+            label: Some("y".to_owned()),
+            id: None,
+            on_error: OnError::Stop,
+        };
+        let mut reader = Reader::new(Cursor::new(content.into_bytes()), "f", options).unwrap();
+        let mut record = Record::default();
+        for (line, expected) in expected.iter().enumerate() {
+            assert_eq!(reader.next(&mut record), Ok(true), "{line}");
+            let names = reader.names(&record);
+            let features: Vec<(Name<'_>, u64)> = record
+                .features()
+                .iter()
+                .enumerate()
+                .map(|(i, feature)| (names.name(i), feature.value.to_bits()))
+                .collect();
+            let expected: Vec<(Name<'_>, u64)> =
+                expected.iter().map(|(name, value)| (Name::Text(name), value.to_bits())).collect();
+            assert_eq!(features, expected, "{line}");
+            assert_eq!(record.label, Some(Label::Int(1)), "{line}");
+        }
+        assert_eq!(reader.next(&mut record), Ok(false));
+    }
+
+    #[test]
+    fn an_expected_name_is_judged_like_any_other() {
+        let line = r#"{"a": 1, "b": 2.5, "y": 1, "c": -3}"#;
+        let cases = [
+            (
+                r#"{"a": 1, "b": 2.5.1, "c": 1}"#,
+                "expected a comma or a closing brace at character 18",
+            ),
+            (r#"{"a": 1, "b": 02, "c": 1}"#, "expected a number"),
+            (r#"{"a": 1, "b": 1e999, "c": 1}"#, "feature 'b' must be a finite number, got inf."),
+            (r#"{"a": 1, "b": 2, "b": 2}"#, "feature 'b' is there twice."),
+            (r#"{"a": 1, "b": 2, "a": 2}"#, "feature 'a' is there twice."),
+            (r#"{"a": 1, "b": 2, "y": 1, "y": 1}"#, "'y' is there twice."),
+            (r#"{"a": 1, "b": 2"#, "expected a comma or a closing brace, got the end of the line."),
+            (r#"{"a": 1, "b": 2,"#, "expected a name between quotes, got the end of the line."),
+            (r#"{"a": 1, "b": "#, "as the value of 'b', got the end of the line."),
+            (r#"{"a": 1, "b"#, "expected a closing quote, got the end of the line."),
+            (r#"{"a": 1, "b": 2} }"#, "expected the end of the line at character 18, got '}'."),
+            ("{\"a\": 1, \"b\u{1}\": 2}", "without control characters"),
+        ];
+        for (wrong, sentence) in cases {
+            let options = Options {
+                format: Format::JsonLines,
+                label: Some("y".to_owned()),
+                id: None,
+                on_error: OnError::Stop,
+            };
+            let content = format!("{line}\n{line}\n{wrong}\n{line}\n");
+            let mut reader = Reader::new(Cursor::new(content.into_bytes()), "f", options).unwrap();
+            let mut record = Record::default();
+            assert_eq!(reader.next(&mut record), Ok(true));
+            assert_eq!(reader.next(&mut record), Ok(true));
+            let error = reader.next(&mut record).unwrap_err().to_string();
+            assert!(
+                error.starts_with("f, line 3: ") && error.contains(sentence),
+                "{wrong}: {error}"
+            );
+            assert_eq!(reader.next(&mut record), Ok(true));
+            assert_eq!(record.features().len(), 3);
+        }
     }
 }

@@ -82,7 +82,7 @@ enum Place {
         start: u32,
         end: u32,
     },
-    /// In the file's header.
+    /// In the file's header, or among the names that come again and again.
     Column(u32),
 }
 
@@ -232,6 +232,16 @@ impl From<Trouble> for Refused {
     }
 }
 
+/// What the next line is.
+enum Found<'a> {
+    /// The record's line, and the names of its columns.
+    Event { line: &'a str, header: &'a [String] },
+    /// No event is in it.
+    Nothing,
+    /// There is none.
+    End,
+}
+
 /// Reads one record after the other.
 pub struct Reader {
     name: String,
@@ -239,6 +249,8 @@ pub struct Reader {
     options: Options,
     /// The columns of a CSV file; empty otherwise.
     header: csv::Header,
+    /// The names of JSON lines that come again and again.
+    keys: json::Keys,
     skipped: u64,
     problems: Vec<String>,
 }
@@ -274,7 +286,8 @@ impl Reader {
                 Error::File(format!("{name}: {reason}"))
             })?;
         }
-        Ok(Self { name, lines, options, header, skipped: 0, problems: Vec::new() })
+        let keys = json::Keys::default();
+        Ok(Self { name, lines, options, header, keys, skipped: 0, problems: Vec::new() })
     }
 
     /// Bytes taken from the file so far, as they lie there.
@@ -304,44 +317,44 @@ impl Reader {
         Ok(())
     }
 
-    /// Read the next record; false if there is none. Lines without an event are passed over.
-    fn read(&mut self, record: &mut Record) -> Result<bool, Refused> {
-        while self.lines.advance()? {
-            record.clear();
-            if let Format::Csv { delimiter } = self.options.format {
-                csv::complete(&mut self.lines, delimiter)?;
-            }
-            let line = text(self.lines.line()).map_err(Refused::Line)?;
-            let found = match self.options.format {
-                Format::Svmlight => svmlight::parse(line, record),
-                Format::Vw => vw::parse(line, record),
-                Format::JsonLines => json::parse(line, &self.options, record),
-                Format::Csv { delimiter } => csv::parse(line, delimiter, &self.header, record),
-            };
-            if found.map_err(Refused::Line)? {
-                return Ok(true);
-            }
+    /// Read the next line.
+    fn read(&mut self, record: &mut Record) -> Result<Found<'_>, Refused> {
+        if !self.lines.advance()? {
+            return Ok(Found::End);
         }
-        Ok(false)
-    }
-
-    fn given<'a>(&'a self, places: &'a [Place], texts: &'a str) -> Given<'a> {
-        let line = text(self.lines.line()).unwrap_or_default(); // looked at before
-        Given { line, header: &self.header.names, texts, places }
+        record.clear();
+        if let Format::Csv { delimiter } = self.options.format {
+            csv::complete(&mut self.lines, delimiter)?;
+        }
+        let line = text(self.lines.line()).map_err(Refused::Line)?;
+        let found = match self.options.format {
+            Format::Svmlight => svmlight::parse(line, record),
+            Format::Vw => vw::parse(line, record),
+            Format::JsonLines => json::parse(line, &self.options, &mut self.keys, record),
+            Format::Csv { delimiter } => csv::parse(line, delimiter, &self.header, record),
+        };
+        let header = header(&self.options, &self.header, &self.keys);
+        let found = found.map_err(Refused::Line)?;
+        Ok(if found { Found::Event { line, header } } else { Found::Nothing })
     }
 
     /// Read the next record; false if there is none. If waiting for it was interrupted, that is
     /// the error, and reading may go on.
     pub fn next(&mut self, record: &mut Record) -> Result<bool, Error> {
         loop {
-            let found = self.read(record).and_then(|found| {
-                if found && record.may_repeat {
-                    self.names(record).check().map_err(Refused::Line)?;
+            let found = self.read(record).and_then(|found| match found {
+                Found::Event { line, header } if record.may_repeat => {
+                    let (places, texts) = (&record.places, &record.texts);
+                    Given { line, header, texts, places }.check().map_err(Refused::Line)?;
+                    Ok(Some(true))
                 }
-                Ok(found)
+                Found::Event { .. } => Ok(Some(true)),
+                Found::Nothing => Ok(None),
+                Found::End => Ok(Some(false)),
             });
             match found {
-                Ok(found) => return Ok(found),
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => {}
                 Err(refused @ Refused::Line(_)) => self.skip(self.error(refused))?,
                 Err(refused) => return Err(self.error(refused)),
             }
@@ -350,7 +363,9 @@ impl Reader {
 
     /// The names of the record that was read last.
     pub fn names<'a>(&'a self, record: &'a Record) -> Given<'a> {
-        self.given(&record.places, &record.texts)
+        let line = text(self.lines.line()).unwrap_or_default(); // looked at before
+        let header = header(&self.options, &self.header, &self.keys);
+        Given { line, header, texts: &record.texts, places: &record.places }
     }
 
     fn error(&self, refused: Refused) -> Error {
@@ -368,6 +383,14 @@ impl Reader {
     /// The file and the line that was read last.
     fn here(&self) -> String {
         format!("{}, line {}", self.name, self.lines.number())
+    }
+}
+
+/// The names of the columns that a format has.
+fn header<'a>(options: &Options, csv: &'a csv::Header, json: &'a json::Keys) -> &'a [String] {
+    match options.format {
+        Format::JsonLines => json.names(),
+        _ => &csv.names,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A whole file through a learner: exactly `decide` and `study` in turn, event by event.
 
 use super::find::Finder;
-use super::{Given, Reader, Record, Refused};
+use super::{Found, Given, Reader, Record, Refused};
 use crate::learner::{Decision, Learner};
 use crate::model::Target;
 use crate::{Error, Label, Labels};
@@ -52,15 +52,17 @@ impl Learner {
             }
             waiting = false;
             let step = match reader.read(&mut record) {
-                Ok(false) => return Ok(()),
-                Ok(true) => self.simulate_record(
-                    reader,
-                    &mut record,
-                    &mut finder,
-                    &mut labels,
-                    run,
-                    &mut decided,
-                ),
+                Ok(Found::End) => return Ok(()),
+                Ok(Found::Nothing) => continue,
+                Ok(Found::Event { line, header }) => {
+                    let (places, texts) =
+                        (std::mem::take(&mut record.places), std::mem::take(&mut record.texts));
+                    let given = Given { line, header, texts: &texts, places: &places };
+                    let step =
+                        self.step(&mut record, &given, &mut finder, &mut labels, run, &mut decided);
+                    (record.places, record.texts) = (places, texts);
+                    step.map_err(|error| at_line(reader, error))
+                }
                 Err(Refused::Line(reason)) => Err(reader.error(Refused::Line(reason))),
                 Err(Refused::Paused) => {
                     waiting = true;
@@ -76,24 +78,6 @@ impl Learner {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    fn simulate_record(
-        &mut self,
-        reader: &Reader,
-        record: &mut Record,
-        finder: &mut Finder,
-        labels: &mut Labels,
-        run: &mut Run,
-        decided: &mut impl FnMut(&Self, &Record, &Decision) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let at = |error| at_line(reader, error);
-        let places = std::mem::take(&mut record.places);
-        let texts = std::mem::take(&mut record.texts);
-        let given = reader.given(&places, &texts);
-        let result = self.step(record, &given, finder, labels, run, decided);
-        (record.places, record.texts) = (places, texts);
-        result.map_err(at)
     }
 
     fn step(

@@ -5,7 +5,9 @@
 
 use memchr::memchr;
 
-use super::number::{integer, leading, whole_text};
+use super::number::{
+    Plain, count_digits, eight_bytes, integer, plain, read_digits, read_eight, whole_text,
+};
 use super::{Place, Record, is_blank, not_finite, number_label, shown};
 use crate::vocabulary::Name;
 
@@ -28,7 +30,12 @@ pub fn parse(line: &str, record: &mut Record) -> Result<bool, String> {
         at = word_start(bytes, word_end(bytes, at));
     }
     let mut last = i64::MIN;
-    while at < bytes.len() {
+    loop {
+        (at, last) = plain_features(bytes, at, last, record);
+        at = word_start(bytes, at);
+        if at >= bytes.len() {
+            return Ok(true);
+        }
         let (place, value, end) = feature(line, at)?;
         match place {
             Place::Number(number) if number > last => last = number,
@@ -41,28 +48,47 @@ pub fn parse(line: &str, record: &mut Record) -> Result<bool, String> {
         }
         at = word_start(bytes, end);
     }
-    Ok(true)
+}
+
+/// Read features that are two plain numbers, in rising order. Where the first other one starts, and
+/// the last name.
+#[inline(never)] // its registers are its own
+fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (usize, i64) {
+    let (mut at, mut last) = (at, last);
+    loop {
+        let Some((number, end)) = plain_name(bytes, at) else { return (at, last) };
+        if number <= last {
+            return (at, last);
+        }
+        let Some(Plain { value, end, next }) = plain(bytes, end) else { return (at, last) };
+        let is_end = is_blank(next) || end == bytes.len();
+        if !is_end {
+            return (at, last);
+        }
+        record.push(Place::Number(number), value);
+        last = number;
+        at = end + 1;
+    }
+}
+
+/// The number of up to 15 digits that begins at a place, and where what follows its colon begins.
+#[inline]
+fn plain_name(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
+    let eight = eight_bytes(bytes, at);
+    let count = count_digits(eight);
+    if (1..8).contains(&count) {
+        let next = (eight >> (8 * count)) as u8;
+        let number = read_eight(eight, count) as i64;
+        return (next == b':').then_some((number, at + count as usize + 1));
+    }
+    let (number, end) = read_digits(bytes, at, 0)?;
+    let is_name = (8..16).contains(&(end - at)) && bytes.get(end) == Some(&b':');
+    is_name.then_some((number as i64, end + 1))
 }
 
 /// The feature that starts here: its name, its value, and where it ends.
 fn feature(line: &str, at: usize) -> Result<(Place, f64, usize), String> {
-    const SURELY_FITS: usize = 18; // digits
-    let bytes = line.as_bytes();
-    let (mut number, mut end) = (0_i64, at);
-    while let Some(digit) = bytes.get(end).map(|byte| byte.wrapping_sub(b'0'))
-        && digit < 10
-    {
-        number = number.wrapping_mul(10).wrapping_add(i64::from(digit));
-        end += 1;
-    }
-    if bytes.get(end) == Some(&b':')
-        && (1..=SURELY_FITS).contains(&(end - at))
-        && let Some((value, length)) = leading(&line[end + 1..])
-        && is_end(bytes, end + 1 + length)
-    {
-        return Ok((Place::Number(number), value, end + 1 + length));
-    }
-    let word = &line[at..word_end(bytes, at)];
+    let word = &line[at..word_end(line.as_bytes(), at)];
     let unread = || format!("expected name:value, value a number, got {}.", shown(word));
     let colon = word.rfind(':').filter(|&colon| colon > 0).ok_or_else(unread)?;
     let value = whole_text(&word[colon + 1..]).ok_or_else(unread)?;
@@ -104,7 +130,10 @@ fn word_end(bytes: &[u8], at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Case, check};
-    use super::super::{Format, OnError, Options};
+    use super::super::{Format, OnError, Options, Reader, Record};
+    use crate::random::Generator;
+    use crate::vocabulary::{Name, Names};
+    use std::io::Cursor;
 
     #[test]
     fn lines_are_read_or_refused() {
@@ -135,5 +164,50 @@ mod tests {
             Case::refused("1 a:1 b:1 a:2", "feature 'a' is there twice."),
         ];
         check(&options, "", &cases);
+    }
+
+    #[test]
+    fn names_and_values_are_those_that_were_written() {
+        let mut random = Generator::from_seed(6);
+        let mut below = |limit: u32| (random.uniform() * f64::from(limit)) as u32;
+        let (mut content, mut expected) = (String::new(), Vec::new());
+        for line in 0..600 {
+            let (mut name, mut features) = (0, Vec::new());
+            content.push_str(["1", "+1 qid:7", "1.0"][below(3) as usize]);
+            for i in 0..if line == 300 { 40_000 } else { below(80) } {
+                name += [1, 1 + i64::from(below(999)), 123_456_789][(below(40) / 19) as usize];
+                let value = f64::from(below(2_000_000) as i32 - 1_000_000)
+                    / [1e2, 1e6, 7.0, 3e9][(i % 4) as usize];
+                let blank = ["\t", "  ", " ", " "][below(4) as usize];
+                let text = match below(8) {
+                    0 => format!("{blank}{name}:{value:e}"),
+                    1 => format!("{blank}{name:05}:{value:?}"),
+                    2 => format!("{blank}{name}:{value:.18e}"),
+                    _ => format!("{blank}{name}:{value}"),
+                };
+                content.push_str(&text);
+                features.push((name, value.to_bits()));
+            }
+            content.push_str(["\n", " \n", " # 1:2\n", "\r\n"][below(4) as usize]);
+            expected.push(features);
+        }
+        let options =
+            Options { format: Format::Svmlight, label: None, id: None, on_error: OnError::Stop };
+        let mut reader = Reader::new(Cursor::new(content.into_bytes()), "f", options).unwrap();
+        let mut record = Record::default();
+        for (line, expected) in expected.iter().enumerate() {
+            assert_eq!(reader.next(&mut record), Ok(true), "{line}");
+            let names = reader.names(&record);
+            let features: Vec<(Name<'_>, u64)> = record
+                .features()
+                .iter()
+                .enumerate()
+                .map(|(i, feature)| (names.name(i), feature.value.to_bits()))
+                .collect();
+            let expected: Vec<(Name<'_>, u64)> =
+                expected.iter().map(|&(name, bits)| (Name::Number(name), bits)).collect();
+            assert_eq!(features, expected, "{line}");
+        }
+        assert_eq!(reader.next(&mut record), Ok(false));
     }
 }
