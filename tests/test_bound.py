@@ -469,7 +469,7 @@ def test_an_event_that_is_refused_lets_nothing_go() -> None:
 
 
 def test_the_memory_of_text_objects_notices_that_slots_have_changed() -> None:
-    model = hw.OLSF(kept_share=1.0, max_features=2)
+    model = hw.OLSF(kept_share=1.0, max_features=2, when_full="oldest")
     a, b, c = "name a", "name b", "name c"
     for _ in range(3):
         for name, label in ((a, True), (b, False), (c, True)):

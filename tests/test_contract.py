@@ -83,7 +83,7 @@ CLASSES: dict[str, Make] = {
     "FESL(draw)": partial(hw.FESL, combine="draw", schedule=(20, 15, 40), clip_losses=True),
     "FESL(best)": partial(hw.FESL, combine="best", schedule=(20, 15, 40), ridge=0.1),
     "RFESL()": partial(hw.RFESL, query="all", horizon=5),
-    "Linear(bounded)": partial(hw.Linear, max_features=5),
+    "Linear(bounded)": partial(hw.Linear, max_features=5, when_full="oldest"),
     "Linear(bounded, sparse)": partial(
         RAW, sparsify="keep_largest", query="all", max_features=4, when_full="smallest"
     ),

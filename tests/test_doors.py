@@ -28,7 +28,7 @@ LEARNERS: dict[str, Callable[[], hw.Learner]] = {
     "Linear": hw.Linear,
     "FLLS": hw.FLLS,
     "Spring": hw.Spring,
-    "Linear(bounded)": lambda: hw.Linear(max_features=30),
+    "Linear(bounded)": lambda: hw.Linear(max_features=30, when_full="oldest"),
     "FLLS(bounded)": lambda: hw.FLLS(max_features=40, when_full="refuse"),
     "Spring(bounded)": lambda: hw.Spring(max_features=12, when_full="smallest"),
 }

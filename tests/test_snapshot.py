@@ -75,7 +75,7 @@ def test_parameters_are_written_as_the_page_says() -> None:
             "intercept": True,
             "multiclass": False,
             "max_features": None,
-            "when_full": "oldest",
+            "when_full": "smallest",
             "classes": [0, 1],
             "seed": 0,
         },

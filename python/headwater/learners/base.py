@@ -80,7 +80,7 @@ class Learner(_core.Learner):
     _classes: ClassVar[dict[str, type["Learner"]]] = {}
     classes: Sequence[Label] | None = None
     max_features: int | None = None
-    when_full: WhenFull = "oldest"
+    when_full: WhenFull = "smallest"
     seed: int
 
     def __init_subclass__(cls) -> None:

@@ -34,8 +34,8 @@ class FLLS(Learner):
     max_features
         The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
     when_full
-        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
-        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
+        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
+        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
     classes
         (negative, positive); None: bool, 0/1 or −1/+1.
     seed
@@ -57,7 +57,7 @@ class FLLS(Learner):
     l1_radius: float = 30.0
     kept_share: float = 0.5
     max_features: int | None = None
-    when_full: WhenFull = "oldest"
+    when_full: WhenFull = "smallest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 

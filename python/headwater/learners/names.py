@@ -40,7 +40,7 @@ from headwater.learners.update import (
 _FLAT = {"width": "query_width", "share": "kept_share"}
 
 # What every `Linear` has beside its slots.
-_COMMON = {"max_features": None, "when_full": "oldest", "classes": None, "seed": 0}
+_COMMON = {"max_features": None, "when_full": "smallest", "classes": None, "seed": 0}
 
 
 @dataclass(frozen=True)

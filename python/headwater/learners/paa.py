@@ -30,8 +30,8 @@ class PAA(Learner):
     max_features
         The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
     when_full
-        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
-        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
+        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
+        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
     classes
         (negative, positive); None: bool, 0/1 or −1/+1.
     seed
@@ -54,7 +54,7 @@ class PAA(Learner):
     query_width: float = 1.0
     plus_one: bool = False
     max_features: int | None = None
-    when_full: WhenFull = "oldest"
+    when_full: WhenFull = "smallest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 
@@ -80,8 +80,8 @@ class MPAA(Learner):
     max_features
         The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
     when_full
-        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
-        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
+        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
+        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
     classes
         Classes known from the start.
     seed
@@ -101,7 +101,7 @@ class MPAA(Learner):
     C: float = 1.0
     query_width: float = 1.0
     max_features: int | None = None
-    when_full: WhenFull = "oldest"
+    when_full: WhenFull = "smallest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 
@@ -127,8 +127,8 @@ class CSPAA(Learner):
     max_features
         The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
     when_full
-        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
-        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
+        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
+        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
     classes
         (negative, positive); None: bool, 0/1 or −1/+1.
     seed
@@ -147,7 +147,7 @@ class CSPAA(Learner):
     query_width: float = 1.0
     positive_margin: PositiveMargin = "balanced"
     max_features: int | None = None
-    when_full: WhenFull = "oldest"
+    when_full: WhenFull = "smallest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 

@@ -46,8 +46,8 @@ class PARegressor(Learner):
     max_features
         The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
     when_full
-        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
-        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
+        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
+        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
     seed
         Same seed and same events: same questions, same weights.
 
@@ -68,7 +68,7 @@ class PARegressor(Learner):
     normalize: str | Normalize | None = None
     intercept: bool = True
     max_features: int | None = None
-    when_full: WhenFull = "oldest"
+    when_full: WhenFull = "smallest"
     seed: int = 0
 
     def _parts(self) -> Parts:

@@ -35,8 +35,8 @@ class Spring(Learner):
     max_features
         The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
     when_full
-        What becomes of a new name beyond: `"oldest"` lets go of what was learned longest ago,
-        `"smallest"` of the smallest weights, `"refuse"` leaves the new name out.
+        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
+        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
     classes
         (negative, positive), or with `multiclass` the classes known from the start.
     seed
@@ -60,7 +60,7 @@ class Spring(Learner):
     C: float = 1.0
     multiclass: bool = False
     max_features: int | None = None
-    when_full: WhenFull = "oldest"
+    when_full: WhenFull = "smallest"
     classes: Sequence[Label] | None = None
     seed: int = 0
 
