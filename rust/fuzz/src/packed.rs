@@ -32,6 +32,9 @@ pub fn run(data: &[u8]) {
     let content = bytes.rest().repeat(times);
     let options = options(Format::Svmlight);
     let expected = read(plain(&content), &options);
+    if content.starts_with(&[0x1f, 0x8b]) || content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        return; // packed already: it is unpacked once
+    }
     let mut packed = pack(usize::from(kind & 1), &content);
     let at = usize::from(u16::from_le_bytes(at)) % packed.len();
     match kind >> 1 & 3 {

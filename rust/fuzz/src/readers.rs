@@ -168,8 +168,7 @@ fn learn(data: &[u8], options: &Options, told: &Told, kind: usize) {
     let mut reader = Reader::new(plain(data), "f", options.clone()).expect("it was read before");
     let (table, result) = Table::read(&mut reader, usize::MAX, || true);
     assert_eq!((result, table.len()), (Ok(()), told.events.len()));
-    let rows =
-        Rows::Csr { indptr: &table.indptr, indices: &table.indices, values: &table.values };
+    let rows = Rows::Csr { indptr: &table.indptr, indices: &table.indices, values: &table.values };
     let names: Vec<Name<'_>> = table.names().collect();
     let batch = Batch::new(rows, Columns::Given(&names), names.len()).expect("a sound table");
     by_array.simulate(&batch, &table.labels, &mut Vec::new(), |_| true).expect("as the file");

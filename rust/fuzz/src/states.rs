@@ -54,6 +54,17 @@ fn file_of(state: &[u8]) -> Vec<u8> {
     file
 }
 
+/// Shows where two files begin to differ.
+fn assert_same(expected: &[u8], got: &[u8], claim: &str) {
+    let Some(at) = expected.iter().zip(got).position(|(a, b)| a != b) else {
+        return assert_eq!(expected.len(), got.len(), "{claim}");
+    };
+    let near = |file: &[u8]| {
+        file[at.saturating_sub(30)..file.len().min(at + 20)].escape_ascii().to_string()
+    };
+    panic!("{claim}: at byte {at}, {} became {}", near(expected), near(got));
+}
+
 pub fn run(data: &[u8]) {
     let Some((&kind, state)) = data.split_first() else { return };
     let mut all = configs();
@@ -69,12 +80,12 @@ pub fn run(data: &[u8]) {
         Ok(learner) => learner,
     };
     let written = bytes_of(&learner);
-    assert!(written == file_of(state), "it writes another state than it read");
+    assert_same(&file_of(state), &written, "it writes another state than it read");
     for round in 0..4_u8 {
         live(&mut learner, &[round, 200 - 9 * round, 77, 3 * round, 2, 152 + round, 1, 9]);
         let written = bytes_of(&learner);
         let again = restored(config.clone(), &written);
         let again = again.unwrap_or_else(|error| panic!("what it writes it refuses: {error}"));
-        assert!(bytes_of(&again) == written, "saved, loaded and saved again, it is another");
+        assert_same(&written, &bytes_of(&again), "saved, loaded and saved again, it is another");
     }
 }
