@@ -32,29 +32,31 @@ KEPT = Path(__file__).parent / "instructions.json"
 GROWTH = 0.05
 """By this share a count may grow."""
 
-EVENTS, VALUES, COLUMNS = 600, 40, 4_000
+FIRST, EVENTS, VALUES, COLUMNS = 400, 1_200, 40, 4_000
+"""Events learned before, events counted, values an event, names."""
 
 
 # The stream, written by whoever asks and read by the process that is counted
 
 
-def write_stream(folder: Path) -> None:
+def write_stream(folder: Path, events: int, seed: int) -> None:
     """Zipf's words as CSR, svmlight and JSON lines."""
-    draws = np.random.RandomState(0)  # whose numbers never change
-    column = (COLUMNS ** draws.rand(EVENTS, 2 * VALUES)).astype(int)
+    draws = np.random.RandomState(seed)  # whose numbers never change
+    column = (COLUMNS ** draws.rand(events, 2 * VALUES)).astype(int)
     rows = [np.unique(row)[:VALUES] for row in column]
     indices = np.concatenate(rows)
-    values = np.round(draws.rand(len(indices)), 4)
+    data = np.round(draws.rand(len(indices)), 4)
     ends = np.cumsum([len(row) for row in rows])
     indptr = np.concatenate([[0], ends]).astype(np.int64)
-    true = draws.randn(COLUMNS)
-    y = np.add.reduceat(values * true[indices], indptr[:-1]) > 0
-    np.savez(folder / "stream.npz", indptr=indptr, indices=indices.astype(np.int32), values=values, y=y)
+    true = np.random.RandomState(7).randn(COLUMNS)
+    y = np.add.reduceat(data * true[indices], indptr[:-1]) > 0
     svm, lines = [], []
     for start, end, label in zip(indptr, ends, y, strict=False):
-        pairs = list(zip(indices[start:end].tolist(), values[start:end].tolist(), strict=True))
+        pairs = list(zip(indices[start:end].tolist(), data[start:end].tolist(), strict=True))
         svm.append(f"{2 * int(label) - 1} " + " ".join(f"{c}:{v}" for c, v in pairs))
         lines.append(json.dumps({"y": bool(label)} | {f"word{c}": v for c, v in pairs}))
+    folder.mkdir()
+    np.savez(folder / "stream.npz", indptr=indptr, indices=indices.astype(np.int32), data=data, y=y)
     (folder / "stream.svm").write_text("\n".join(svm) + "\n")
     (folder / "stream.jsonl").write_text("\n".join(lines) + "\n")
 
@@ -76,7 +78,7 @@ class Stream:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         stored = np.load(folder / "stream.npz")
-        self.X = Csr(stored["indptr"], stored["indices"], stored["values"])
+        self.X = Csr(stored["indptr"], stored["indices"], stored["data"])
         self.y = stored["y"]
 
     def events(self) -> list[dict[str, float]]:
@@ -91,15 +93,14 @@ class Stream:
         ]
 
 
-# The paths: each makes ready, and gives back what is counted
+# The paths: a learner, and how it is given a stream; what is called in the end is counted
 
 
-def pa1() -> hw.Learner:
-    return hw.Linear(update="pa1", query="all", normalize=None, intercept=False)
+Way = Callable[[hw.Learner, Stream], Callable[[], object]]
 
 
-def one_by_one(stream: Stream) -> Callable[[], object]:
-    model, events, labels = hw.FLLS(kept_share=0.5), stream.events(), stream.y.tolist()
+def one_by_one(model: hw.Learner, stream: Stream) -> Callable[[], object]:
+    events, labels = stream.events(), stream.y.tolist()
 
     def loop() -> None:
         for event, label in zip(events, labels, strict=True):
@@ -110,22 +111,30 @@ def one_by_one(stream: Stream) -> Callable[[], object]:
     return loop
 
 
-def arrays(model: hw.Learner) -> Callable[[Stream], Callable[[], object]]:
-    return lambda stream: lambda: model.simulate(stream.X, stream.y)
+def arrays(model: hw.Learner, stream: Stream) -> Callable[[], object]:
+    return lambda: model.simulate(stream.X, stream.y)
 
 
-def file(name: str, **options: str) -> Callable[[Stream], Callable[[], object]]:
-    return lambda stream: lambda: pa1().simulate_file(stream.folder / name, **options)
+def svmlight(model: hw.Learner, stream: Stream) -> Callable[[], object]:
+    return lambda: model.simulate_file(stream.folder / "stream.svm")
 
 
-PATHS: dict[str, Callable[[Stream], Callable[[], object]]] = {
-    "dict, FLLS": one_by_one,
-    "CSR, PA-I": arrays(pa1()),
-    "CSR, FLLS": arrays(hw.FLLS(kept_share=0.5)),
-    "CSR, Linear": arrays(hw.Linear()),
-    "CSR, Spring": arrays(hw.Spring(label_rate=0.05)),
-    "svmlight, PA-I": file("stream.svm"),
-    "JSON lines, PA-I": file("stream.jsonl", label="y"),
+def json_lines(model: hw.Learner, stream: Stream) -> Callable[[], object]:
+    return lambda: model.simulate_file(stream.folder / "stream.jsonl", label="y")
+
+
+def pa1() -> hw.Learner:
+    return hw.Linear(update="pa1", query="all", normalize=None, intercept=False)
+
+
+PATHS: dict[str, tuple[Callable[[], hw.Learner], Way]] = {
+    "dict, FLLS": (lambda: hw.FLLS(kept_share=0.5), one_by_one),
+    "CSR, PA-I": (pa1, arrays),
+    "CSR, FLLS": (lambda: hw.FLLS(kept_share=0.5), arrays),
+    "CSR, Linear": (hw.Linear, arrays),
+    "CSR, Spring": (lambda: hw.Spring(label_rate=0.05), arrays),
+    "svmlight, PA-I": (pa1, svmlight),
+    "JSON lines, PA-I": (pa1, json_lines),
 }
 
 MARK = "getppid"
@@ -133,10 +142,12 @@ MARK = "getppid"
 
 
 def run_marked(folder: Path) -> None:
-    """Every path, a mark before and behind it."""
-    stream = Stream(folder)
-    for path in PATHS.values():
-        run = path(stream)
+    """Every path, a mark before and behind it; what is new to a learner comes before."""
+    first, then = Stream(folder / "first"), Stream(folder / "then")
+    for make, way in PATHS.values():
+        model = make()
+        way(model, first)()
+        run = way(model, then)
         os.getppid()
         run()
         os.getppid()
@@ -177,7 +188,8 @@ def counted() -> dict[str, float]:
     """Instructions a value, by path."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_stream(folder)
+        write_stream(folder / "first", FIRST, seed=0)
+        write_stream(folder / "then", EVENTS, seed=1)
         out = folder / "counts"
         environment = {"PYTHONHASHSEED": "0", "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
         environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
@@ -187,14 +199,14 @@ def counted() -> dict[str, float]:
             *("--marked", str(folder)),
         ]
         subprocess.run(command, env=environment, check=True)
-        stream = Stream(folder)
+        values = len(Stream(folder / "then").X.data)
         counts = {}
         for number, path in enumerate(PATHS):
             part = folder / f"counts.{2 * number + 2}"
             found = re.search(r"^(?:summary|totals): (\d+)", part.read_text(), re.MULTILINE)
             if found is None:
                 raise RuntimeError(f"{part.name}: expected callgrind's summary, found none.")
-            counts[path] = round(int(found[1]) / len(stream.X.data), 1)
+            counts[path] = round(int(found[1]) / values, 1)
         return counts
 
 
