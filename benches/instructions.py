@@ -7,8 +7,8 @@ the machine is doing. `tests/test_instructions.py` fails when one has grown by m
     python benches/instructions.py           the counts beside those kept
     python benches/instructions.py --write   keep them
 
-Counts depend on the compiler, the interpreter and the libraries underneath, which are kept with them;
-with others they are not compared. The package must be built as `make build` builds it.
+Counts depend on the compiler, the interpreter and the libraries underneath, which are kept with
+them; with others they are not compared. The package must be built as `make build` builds it.
 """
 
 import argparse
@@ -180,7 +180,8 @@ def reason_to_skip() -> str | None:
     if not KEPT.exists():
         return f"there is no {KEPT.name}"
     kept, here = json.loads(KEPT.read_text())["setting"], setting()
-    others = [f"{name} {kept[name]} (here {here[name]})" for name in here if kept[name] != here[name]]
+    differing = [name for name in here if kept[name] != here[name]]
+    others = [f"{name} {kept[name]} (here {here[name]})" for name in differing]
     return f"the counts kept are of {', '.join(others)}" if others else None
 
 

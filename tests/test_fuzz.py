@@ -16,5 +16,5 @@ def test_what_was_found_keeps_every_promise(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", range(len(fuzzed_events.MODELS)))
 def test_a_plain_life_keeps_every_promise(kind: int) -> None:
-    verbs = [bytes([round % 8, 36 + round % 4, round, 3 * round, 7, 5 * round, round]) for round in range(40)]
-    fuzzed_events.run(bytes([kind]) + b"".join(verbs))
+    rounds = [(i % 8, 36 + i % 4, i, 3 * i, 7, 5 * i, i) for i in range(40)]
+    fuzzed_events.run(bytes([kind]) + b"".join(map(bytes, rounds)))

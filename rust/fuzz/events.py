@@ -28,7 +28,6 @@ def main() -> None:
     warnings.simplefilter("error")
     import fuzzed_events
 
-    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
     def run(data: int | None, size: int) -> int:
         try:
             fuzzed_events.run(ctypes.string_at(data, size) if data and size else b"")
@@ -38,12 +37,13 @@ def main() -> None:
             os.abort()  # libFuzzer then keeps the input
         return 0
 
+    callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)(run)
     words = [b"events", *map(str.encode, arguments)]
     argv = (ctypes.c_char_p * (len(words) + 1))(*words, None)
     pointer = ctypes.cast(argv, ctypes.POINTER(ctypes.c_char_p))
     sys.exit(
         engine.LLVMFuzzerRunDriver(
-            ctypes.byref(ctypes.c_int(len(words))), ctypes.byref(pointer), run
+            ctypes.byref(ctypes.c_int(len(words))), ctypes.byref(pointer), callback
         )
     )
 

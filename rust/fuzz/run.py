@@ -1,8 +1,8 @@
-"""`make fuzz`: every target for FUZZ_SECONDS (60), one after the other; FUZZ_TARGETS names some of them.
+"""`make fuzz`: every target for FUZZ_SECONDS (60), one after the other; FUZZ_TARGETS names some.
 
-Prints executions, coverage (edges reached) and findings; exits with 1 if there are any. A finding is
-an input in `target/fuzz/findings`. Once it is understood and mended it moves to `tests/fuzz/TARGET`,
-under a name that says what it shows, and is replayed by `make test`.
+Prints executions, coverage (edges reached) and findings; exits with 1 if there are any. A finding
+is an input in `target/fuzz/findings`. Once it is understood and mended it moves to
+`tests/fuzz/TARGET`, under a name that says what it shows, and is replayed by `make test`.
 """
 
 import os
