@@ -185,6 +185,15 @@ def reason_to_skip() -> str | None:
     return f"the counts kept are of {', '.join(others)}" if others else None
 
 
+def grown(kept: dict[str, float], counts: dict[str, float]) -> list[str]:
+    """The paths that take more than they may, with both counts."""
+    return [
+        f"{path}: {kept[path]} became {count}"
+        for path, count in counts.items()
+        if count > kept[path] * (1 + GROWTH)
+    ]
+
+
 def counted() -> dict[str, float]:
     """Instructions a value, by path."""
     with tempfile.TemporaryDirectory() as name:
