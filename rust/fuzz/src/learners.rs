@@ -52,6 +52,7 @@ fn spring(task: Task, labels: Labels) -> Config {
 }
 
 /// Of every kind one; the number is part of an input's meaning, so new ones go to the end.
+#[allow(clippy::too_many_lines)] // a list
 pub fn configs() -> Vec<Config> {
     let open = || Labels::open(Vec::new());
     let keep_largest = Sparsifier::KeepLargest { share: 0.5, l1_radius: 3.0 };

@@ -149,7 +149,7 @@ fn simulate(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
         }
         values.extend(row);
         indptr.push(values.len() as i64);
-        labels.push((bytes.byte() % 4 != 0).then(|| label(bytes)));
+        labels.push((!bytes.byte().is_multiple_of(4)).then(|| label(bytes)));
     }
     let rows = Rows::Csr { indptr: &indptr, indices: &indices, values: &values };
     let batch = Batch::new(rows, Columns::Given(&columns), columns.len())?;

@@ -9,7 +9,9 @@ use headwater_fuzz::TARGETS;
 fn what_was_found_and_what_is_begun_with_keeps_every_promise() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz");
     for target in &TARGETS {
-        (target.seeds)().iter().for_each(|seed| (target.run)(seed));
+        for seed in (target.seeds)() {
+            (target.run)(&seed);
+        }
         let Ok(files) = fs::read_dir(kept.join(target.name)) else { continue };
         for file in files {
             let path = file.expect("a file in its folder").path();
