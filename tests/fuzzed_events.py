@@ -188,7 +188,7 @@ def meant(pairs: list[tuple[Any, Any]]) -> dict[Any, float] | None:
             continue
         else:
             try:
-                number = math.fsum([float(value)]) if not isinstance(value, bytes) else math.inf
+                number = math.inf if isinstance(value, bytes) else float(value)
             except (TypeError, ValueError, OverflowError, RuntimeError):
                 return None
         if math.isnan(number):
