@@ -929,6 +929,6 @@ def test_a_decision_whose_pickle_was_altered_is_refused() -> None:
     restore, parts = hw.Linear().decide_one({"rain": 1.0, "wind": 2.0}).__reduce__()
     assert restore(*parts).features == {"rain": 1.0, "wind": 2.0}
     *before, seen_as, whole = parts
-    with pytest.raises(AnswerError, match="decision: expected a value .* each feature") as caught:
+    with pytest.raises(AnswerError, match=r"decision: expected a value .* each feature") as caught:
         restore(*before, seen_as[:1], whole)
     assert_readable(str(caught.value))
