@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 RUST   := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-quick bench-scale study build clean tools-are-there
+.PHONY: help demo test lint fuzz bench bench-quick bench-scale study build clean tools-are-there
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ demo: build ## set up, then watch five learners on a sensor network that grows a
 	@$(BIN)/headwater demo
 
 test: build $(VENV)/tools ## set up, then run every test: Rust, Python, doctests, documentation
-	cargo test --quiet --package headwater-core
+	cargo test --quiet --package headwater-core --package headwater-fuzz
 	$(BIN)/python -m pytest
 
 lint: build $(VENV)/tools ## set up, then check style and types of both languages
@@ -24,6 +24,9 @@ lint: build $(VENV)/tools ## set up, then check style and types of both language
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+fuzz: build ## look for inputs that break a promise, FUZZ_SECONDS (60) a target
+	$(BIN)/python rust/fuzz/run.py
 
 bench: build $(VENV)/bench ## speed beside other libraries and C, in one run of a quarter of an hour; writes docs/benchmarks.md
 	$(BIN)/python benches/bench.py --docs docs/benchmarks.md

@@ -604,6 +604,24 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     writer.join()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes are POSIX's")
+def test_a_header_that_comes_slowly_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    os.mkfifo(path)
+    packed = gzip.compress(b"a,y\n1,True\n2,False\n")
+
+    def write() -> None:
+        with path.open("wb", buffering=0) as pipe:
+            pipe.write(packed[:10])
+            time.sleep(0.3)
+            pipe.write(packed[10:])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert hw.PAA().simulate_file(path, label="y").events == 2
+    writer.join()
+
+
 # A file says what a dict says
 
 scalars = st.one_of(

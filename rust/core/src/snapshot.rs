@@ -103,12 +103,19 @@ pub fn split(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
     Ok((header, state))
 }
 
-/// Counts the bytes written to it.
-struct Length(usize);
+/// A reason that may quote the file, control characters made visible.
+fn visible(reason: &str) -> String {
+    let show = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+    reason.chars().map(show).collect()
+}
 
-impl std::io::Write for Length {
+/// Compares what is written to it with what is expected: the part that has not come yet, none if
+/// something else came.
+struct Expected<'a>(Option<&'a [u8]>);
+
+impl std::io::Write for Expected<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len();
+        self.0 = self.0.and_then(|rest| rest.strip_prefix(bytes));
         Ok(bytes.len())
     }
 
@@ -154,13 +161,15 @@ impl Learner {
 
     /// A learner with this configuration in the state that `bytes` hold.
     pub fn restore(config: Config, bytes: &[u8]) -> Result<Self, Error> {
-        let unreadable =
-            |what: String| Error::State(format!("model file: its state cannot be read: {what}."));
+        let unreadable = |what: String| {
+            let what = visible(&what);
+            Error::State(format!("model file: its state cannot be read: {what}."))
+        };
         let state: State = rmp_serde::from_slice(bytes).map_err(|e| unreadable(e.to_string()))?;
-        let mut written = Length(0);
+        let mut written = Expected(Some(bytes));
         rmp_serde::encode::write_named(&mut written, &state)
             .map_err(|e| unreadable(e.to_string()))?;
-        if written.0 != bytes.len() {
+        if written.0 != Some(&[]) {
             return Err(unreadable("it is not as this program would have written it".to_owned()));
         }
         let mut learner = Self::new(config)?;

@@ -293,9 +293,11 @@ fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
-/// An object's `repr`, cut short.
+/// An object's `repr`, on one line and cut short.
 pub fn shown(object: &Bound<'_, PyAny>) -> String {
     let text = object.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let text = lines.join(" ").replace(char::is_control, "?");
     if text.chars().count() <= 60 {
         return text;
     }

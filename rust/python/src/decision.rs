@@ -161,6 +161,11 @@ impl Decision {
         let decided = headwater_core::Decision { class: None, margin, query_probability, asked };
         let mut event = Event::read(features, None)?;
         check_names(features.py(), &event.keys)?;
+        if seen_as.as_ref().is_some_and(|values| values.len() != event.keys.len()) {
+            return Err(AnswerError::new_err(
+                "decision: expected a value as the model saw it for each feature; it was altered.",
+            ));
+        }
         let given = seen_as.map(|values| {
             let seen = event.entrant.features.iter_mut().zip(values);
             seen.map(|(feature, value)| std::mem::replace(&mut feature.value, value)).collect()

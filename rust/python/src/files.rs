@@ -43,7 +43,17 @@ impl Source {
         };
         let on_error = if *skip { OnError::Skip } else { OnError::Stop };
         let options = Options { format, label: label.clone(), id: id.clone(), on_error };
-        py.detach(|| Reader::open(path, options)).map_err(raise)
+        let mut stopped = None;
+        let opened = py.detach(|| {
+            Reader::open(path, options, || {
+                stopped = Python::attach(|py| py.check_signals()).err();
+                stopped.is_none()
+            })
+        });
+        match stopped {
+            Some(error) => Err(error),
+            None => opened.map_err(raise),
+        }
     }
 }
 

@@ -63,8 +63,8 @@ impl Learner {
         read_given_label(y).or_else(|error| {
             let py = y.py();
             if self.with(py, |inner| Ok(inner.core.labels().is_number()))? {
-                let shown = y.repr()?;
-                Err(LabelError::new_err(format!("label: expected a finite number, got {shown}.")))
+                let sentence = format!("label: expected a finite number, got {}.", shown(y));
+                Err(LabelError::new_err(sentence))
             } else {
                 Err(error)
             }

@@ -7,7 +7,7 @@
 use memchr::memchr;
 
 use super::number::{integer, whole_text};
-use super::source::Lines;
+use super::source::{Lines, Trouble};
 use super::{Id, Options, Place, Record, Refused, not_finite, number_label, text};
 use crate::Label;
 use crate::vocabulary::{Name, quoted};
@@ -20,9 +20,20 @@ pub struct Header {
     id: Option<usize>,
 }
 
-/// Read the first line.
-pub fn read_header(lines: &mut Lines, delimiter: u8, options: &Options) -> Result<Header, Refused> {
-    if !lines.advance()? {
+/// Read the first line; `tick` is called while it is waited for.
+pub fn read_header(
+    lines: &mut Lines,
+    delimiter: u8,
+    options: &Options,
+    mut tick: impl FnMut() -> bool,
+) -> Result<Header, Refused> {
+    let found = loop {
+        match lines.advance() {
+            Err(Trouble::Paused) if tick() => {}
+            found => break found?,
+        }
+    };
+    if !found {
         return Err(Refused::Line("it is empty; expected a header with the names.".to_owned()));
     }
     complete(lines, delimiter)?;

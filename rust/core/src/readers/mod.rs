@@ -257,12 +257,14 @@ pub struct Reader {
 
 impl Reader {
     /// Read a file, or standard input if its path is `-`.
-    pub fn open(path: &Path, options: Options) -> Result<Self, Error> {
+    ///
+    /// `tick` is called while its header is waited for; its `false` gives up.
+    pub fn open(path: &Path, options: Options, tick: impl FnMut() -> bool) -> Result<Self, Error> {
         let name = match path.to_string_lossy() {
             text if text == "-" => "standard input".to_owned(),
             text => text.into_owned(),
         };
-        Self::made(Lines::open(path), name, options)
+        Self::made(Lines::open(path), name, options, tick)
     }
 
     /// Read what another source gives; `name` is what errors call it.
@@ -271,20 +273,27 @@ impl Reader {
         name: &str,
         options: Options,
     ) -> Result<Self, Error> {
-        Self::made(Lines::new(source), name.to_owned(), options)
+        Self::made(Lines::new(source), name.to_owned(), options, || true)
     }
 
-    fn made(lines: io::Result<Lines>, name: String, options: Options) -> Result<Self, Error> {
+    fn made(
+        lines: io::Result<Lines>,
+        name: String,
+        options: Options,
+        tick: impl FnMut() -> bool,
+    ) -> Result<Self, Error> {
         let mut lines = lines.map_err(|error| Error::File(format!("{name}: {error}.")))?;
         let mut header = csv::Header::default();
         if let Format::Csv { delimiter } = options.format {
-            header = csv::read_header(&mut lines, delimiter, &options).map_err(|refused| {
-                let reason = match refused {
-                    Refused::Line(reason) | Refused::File(reason) => reason,
-                    Refused::Paused => return Error::Interrupted,
-                };
-                Error::File(format!("{name}: {reason}"))
-            })?;
+            header =
+                csv::read_header(&mut lines, delimiter, &options, tick).map_err(|refused| {
+                    let reason = match refused {
+                        Refused::Line(reason) => reason,
+                        Refused::File(reason) => format!("it cannot be read: {reason}."),
+                        Refused::Paused => return Error::Interrupted,
+                    };
+                    Error::File(format!("{name}: {reason}"))
+                })?;
         }
         let keys = json::Keys::default();
         Ok(Self { name, lines, options, header, keys, skipped: 0, problems: Vec::new() })

@@ -1,0 +1,44 @@
+//! What must hold whatever bytes come.
+//!
+//! A target is a plain function from bytes to nothing that panics where a promise is broken. `make
+//! fuzz` lets libFuzzer look for such bytes (`bin/fuzz.rs`); the tests replay those that were found.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod learners;
+mod lessons;
+mod packed;
+mod readers;
+mod states;
+
+use headwater_core::Error;
+
+/// A target and the name under which it is run.
+pub struct Target {
+    pub name: &'static str,
+    pub run: fn(&[u8]),
+    /// Inputs to begin with, beside the files in `tests/fuzz`.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+pub const TARGETS: [Target; 7] = [
+    Target { name: "svmlight", run: readers::svmlight, seeds: Vec::new },
+    Target { name: "vw", run: readers::vw, seeds: Vec::new },
+    Target { name: "json", run: readers::json, seeds: Vec::new },
+    Target { name: "csv", run: readers::csv, seeds: Vec::new },
+    Target { name: "packed", run: packed::run, seeds: packed::seeds },
+    Target { name: "state", run: states::run, seeds: states::seeds },
+    Target { name: "lessons", run: lessons::run, seeds: lessons::seeds },
+];
+
+/// The target of this name.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+/// Every error is a sentence on one line.
+fn check_sentence(error: &Error) {
+    let text = error.to_string();
+    let one_line = !text.chars().any(char::is_control);
+    assert!(text.ends_with('.') && text.contains(": ") && one_line, "no sentence: {text:?}");
+}
