@@ -133,7 +133,7 @@ pub struct Entrant {
     pub features: Vec<Feature>,
     /// With a view that looks at events as a whole: its factor and energy.
     pub whole: [f64; 2],
-    /// Where the view keeps the features' statistics; filled in by [`Learner::find_seats`].
+    /// Where the view keeps the features' statistics; filled in by [`Learner::look_up`].
     pub seats: Vec<Slot>,
     shown: Shown,
     /// Whether `shown` is still to be kept.
@@ -295,6 +295,13 @@ impl Learner {
         self.vocabulary.len().max(met)
     }
 
+    /// Find the slots of an event's features, and where the view keeps their statistics.
+    pub fn look_up(&self, names: &(impl Names + ?Sized), event: &mut Entrant) -> Result<(), Error> {
+        self.find_slots(names, &mut event.features)?;
+        self.find_seats(names, event);
+        Ok(())
+    }
+
     /// Find the slots of an event's features.
     ///
     /// A feature whose slot is not `UNKNOWN` was looked up before, and [`Self::evicted`] has not grown
@@ -316,7 +323,7 @@ impl Learner {
     }
 
     /// Find where the view keeps their statistics; seats that are not `UNKNOWN` were found before.
-    pub fn find_seats(&self, names: &(impl Names + ?Sized), event: &mut Entrant) {
+    fn find_seats(&self, names: &(impl Names + ?Sized), event: &mut Entrant) {
         if let Some(view) = &self.view {
             event.seats.resize(event.features.len(), UNKNOWN);
             for (position, seat) in event.seats.iter_mut().enumerate() {

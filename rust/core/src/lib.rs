@@ -3,7 +3,7 @@
 //! A [`Learner`] is made of three small rules, each a closed enum:
 //! [`UpdateRule`] (how far a label moves the weights), [`QueryRule`] (whether a label is worth
 //! asking for) and [`Sparsifier`] (which weights are let go). An event is a list of
-//! [`Feature`]s: [`Learner::find_slots`] makes it from names and values, [`Learner::decide`] predicts
+//! [`Feature`]s: [`Learner::look_up`] makes it from names and values, [`Learner::decide`] predicts
 //! and perhaps asks, [`Learner::learn`] moves the weights. [`batch`] runs whole arrays through
 //! the same three calls, [`readers`] whole files; [`snapshot`] writes and reads the state.
 #![forbid(unsafe_code)]

@@ -1,9 +1,9 @@
 //! One learner of each kind, small enough that a few events reach every corner.
 
 use headwater_core::{
-    Added, Combine, Confidence, Config, DualConfig, Error, FeslConfig, Label, Labels, Learner,
-    LinearConfig, Loss, ModelConfig, OlvfConfig, PartialConfig, PositiveMargin, QueryRule,
-    RfeslConfig, SecondOrderConfig, Sparsifier, Task, UpdateRule, snapshot,
+    Added, Bound, Combine, Confidence, Config, DualConfig, Error, FeslConfig, Label, Labels,
+    Learner, LinearConfig, Loss, ModelConfig, OlvfConfig, PartialConfig, PositiveMargin, QueryRule,
+    RfeslConfig, SecondOrderConfig, Sparsifier, Task, UpdateRule, WhenFull, snapshot,
 };
 
 use crate::bytes::Bytes;
@@ -34,6 +34,7 @@ fn with(model: ModelConfig, query: QueryRule) -> Config {
         query,
         view: false,
         closed: false,
+        bound: None,
         added: Added::Nothing,
         labels: Labels::binary(),
         seed: 7,
@@ -49,6 +50,10 @@ fn spring(task: Task, labels: Labels) -> Config {
     let config = LinearConfig { update: UpdateRule::DualLogistic(dual), task, ..LINEAR };
     let query = QueryRule::Quantile { rate: 0.5 };
     Config { view: true, added: Added::Whole, labels, ..linear(config, query) }
+}
+
+fn bounded(when_full: WhenFull, config: Config) -> Config {
+    Config { bound: Some(Bound { most: 3, when_full }), ..config }
 }
 
 /// Of every kind one; the number is part of an input's meaning, so new ones go to the end.
@@ -162,6 +167,12 @@ pub fn configs() -> Vec<Config> {
             labels: Labels::numbers(),
             ..with(ModelConfig::Fesl(FeslConfig { loss: Loss::Square, ..FESL }), QueryRule::All)
         },
+        bounded(WhenFull::Refuse, linear(LINEAR, QueryRule::All)),
+        bounded(
+            WhenFull::Oldest,
+            linear(LinearConfig { sparsifier: keep_largest, ..LINEAR }, QueryRule::All),
+        ),
+        bounded(WhenFull::Smallest, spring(Task::Binary, Labels::binary())),
     ]
 }
 

@@ -90,9 +90,12 @@ fn answer(
 ) -> Result<(), Error> {
     let label = label(bytes);
     let Some(Pending { names, mut entrant, weight }) = pending.pop_front() else { return Ok(()) };
-    learner.look_up(names.as_slice(), &mut entrant)?;
+    if learner.evicts() {
+        entrant.features.iter_mut().for_each(|feature| feature.slot = UNKNOWN);
+    }
+    learner.find_slots(names.as_slice(), &mut entrant.features)?;
     learner.add_own(&mut entrant);
-    learner.study(&mut entrant.features, names.as_slice(), &label, weight).map(|_| ())
+    learner.study(&mut entrant.features, names.as_slice(), &label, weight, None).map(|_| ())
 }
 
 fn learn(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
@@ -193,7 +196,8 @@ pub fn event(
     learner.look_up(names, &mut entrant)?;
     let decision = learner.decide(&mut entrant, names)?;
     if let (true, Some(label)) = (decision.asked, label) {
-        learner.study(&mut entrant.features, names, label, decision.weight())?;
+        let margin = Some(decision.margin);
+        learner.study(&mut entrant.features, names, label, decision.weight(), margin)?;
     }
     Ok(())
 }

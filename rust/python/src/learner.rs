@@ -103,8 +103,7 @@ impl Learner {
                     Some(_) => Vec::new(),
                     None => memory.recall(py, &keys, &mut event.entrant)?,
                 };
-                core.find_slots(&names, &mut event.entrant.features)?;
-                core.find_seats(&names, &mut event.entrant);
+                core.look_up(&names, &mut event.entrant)?;
                 if !core.evicts() {
                     memory.remember(py, &keys, &event.entrant, &missed, core.names_met());
                     memory.note(&keys, &event.entrant, core.has_view());
