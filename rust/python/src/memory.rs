@@ -14,7 +14,7 @@ use pyo3::types::PyString;
 use crate::convert::Key;
 
 const SMALLEST: usize = 1 << 6;
-const LARGEST: usize = 1 << 18;
+const LARGEST: usize = 1 << 20;
 
 /// The names of events that follow each other, with their slots and the view's seats.
 pub struct Shape {
@@ -109,9 +109,7 @@ impl Memory {
             return;
         }
         if self.places.len() < LARGEST && self.places.len() < 2 * names {
-            let size = (2 * names).next_power_of_two().clamp(SMALLEST, LARGEST);
-            self.places.clear();
-            self.places.resize_with(size, || None);
+            self.grow((2 * names).next_power_of_two().clamp(SMALLEST, LARGEST));
         }
         for position in missed.iter().map(|&position| position as usize) {
             let (slot, seat) = (event.features[position].slot, event.seats[position]);
@@ -120,13 +118,25 @@ impl Memory {
                 && text.bind(py).is_exact_instance_of::<PyString>()
             // letting go of it runs no code
             {
-                let first = self.place(text);
-                if self.places[first].as_ref().is_some_and(|kept| !kept.text.is(text)) {
-                    self.places.swap(first, first ^ 1); // the older of the two goes
-                }
-                self.places[first] = Some(Place { text: text.clone_ref(py), slot, seat });
+                self.put(Place { text: text.clone_ref(py), slot, seat });
             }
         }
+    }
+
+    fn grow(&mut self, size: usize) {
+        let mut places = Vec::new();
+        places.resize_with(size, || None);
+        for place in std::mem::replace(&mut self.places, places).into_iter().flatten() {
+            self.put(place);
+        }
+    }
+
+    fn put(&mut self, place: Place) {
+        let first = self.place(&place.text);
+        if self.places[first].as_ref().is_some_and(|kept| !kept.text.is(&place.text)) {
+            self.places.swap(first, first ^ 1); // the older of the two goes
+        }
+        self.places[first] = Some(place);
     }
 
     /// By the object's address, well mixed.
