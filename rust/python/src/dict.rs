@@ -50,8 +50,8 @@ pub fn read_plain(
     let mut items = Items::of(dict);
     // SAFETY: see `Items::next`; the pointers are used while nothing changes the dict.
     while let Some((name, value)) = unsafe { items.next() } {
-        call_for(name);
-        call_for(value);
+        call_for(name.cast_const());
+        call_for(value.cast_const());
         pointers.push((name, value));
     }
     for (name, value) in pointers {
@@ -70,9 +70,9 @@ pub fn read_plain(
     true
 }
 
-/// Bring an object near, where the processor can be asked to.
+/// Bring something near, where the processor can be asked to.
 #[inline]
-fn call_for(object: *mut ffi::PyObject) {
+pub fn call_for<T>(object: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint, which reads nothing.
     unsafe {

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::convert::Key;
+use crate::dict::call_for;
 
 const SMALLEST: usize = 1 << 6;
 const LARGEST: usize = 1 << 20;
@@ -73,6 +74,13 @@ impl Memory {
     ) -> Result<Vec<u32>, Error> {
         let mut missed = Vec::new();
         event.seats.resize(keys.len(), UNKNOWN);
+        for key in keys {
+            if let Key::Text(text) = key
+                && let Some(place) = self.places.get(self.place(text))
+            {
+                call_for(place);
+            }
+        }
         for (position, key) in keys.iter().enumerate() {
             let Key::Text(text) = key else { continue };
             if let Some(place) = self.find(text) {
@@ -90,9 +98,13 @@ impl Memory {
 
     fn find(&self, text: &Py<PyString>) -> Option<&Place> {
         let first = self.place(text);
-        [first, first ^ 1]
-            .into_iter()
-            .find_map(|place| self.places.get(place)?.as_ref().filter(|kept| kept.text.is(text)))
+        let holds = |place: usize| {
+            let kept = self.places.get(place).and_then(Option::as_ref);
+            kept.filter(|kept| kept.text.is(text))
+        };
+        // Worked out, not branched on: which of the two it is cannot be foreseen, and waiting for
+        // the memory to say would hold up the names that follow.
+        holds(first ^ usize::from(holds(first).is_none()))
     }
 
     /// Remember texts that were missed, now that they have been looked up; `names` is how many the
