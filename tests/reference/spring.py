@@ -220,7 +220,8 @@ def ask(
     b, gap = state.b, 1.0
     if state.learned > 0:
         gap = abs(magnitude - threshold)
-        wanted = magnitude < threshold or coin < 0.05 * rate  # also if there were too many
+        chance = query.quantile_chance(rate, g)
+        wanted = magnitude < threshold or coin < chance  # also if there were too many
         b = query.next_quantile_tilt(b, rate, wanted, A)
     return asked, probability, gap, replace(state, g=g, b=b, t=t, asked=A + asked)
 
