@@ -182,6 +182,28 @@ class SteadyView(View):
         return math.sqrt(D * self.usual.mean + (1 - D) * squares)
 
 
+class HistoricView(View):
+    """Every moment's statistics are kept, so that an event can be seen again as it would be now."""
+
+    def __init__(self, X: Rows) -> None:
+        self.history: list[tuple[Any, ...]] = []
+        super().__init__(X)
+
+    def show(self, slots: Slots, x: Floats) -> None:
+        super().show(slots, x)
+        kept = (self.n, self.mean, self.squares, self.runs, self.first)
+        pool = (self.pool_weight, self.pool_log_size)
+        self.history.append((*(one.copy() for one in kept), *pool))
+
+    def again(self, t: int, slots: Slots, x: Floats) -> Floats:
+        """An event as it is seen once t others have been."""
+        then = View.__new__(View)
+        then.t = t
+        then.n, then.mean, then.squares, then.runs, then.first, *pool = self.history[t - 1]
+        then.pool_weight, then.pool_log_size = pool
+        return to_length_1(then.scaled(slots, x))
+
+
 _last: dict[type[View], tuple[Rows, View]] = {}
 
 
@@ -200,6 +222,7 @@ class Plain:
 
     Cs: tuple[float, ...] = (1.0,)
     view_kind: type[View] = View
+    first_question = 10
 
     def __init__(
         self,
@@ -248,7 +271,7 @@ class Plain:
         self.t += 1
         self.g += (size - self.g) * max(1 / self.t, 0.005)
         if self.learned == 0:
-            want = A < 3 and not blank
+            want = A < 3 and not blank and self.t >= self.first_question
         else:
             chance = self.rate if self.g == 0 else 0.05 * self.rate
             want = size < 1.5 * self.rate * self.g * math.exp(self.b) or coin < chance
@@ -541,6 +564,45 @@ class Steady(Plain):
     """An event's regular part has its length in terms of the mean event, not of its own."""
 
     view_kind = SteadyView
+
+
+class Restated(Plain):
+    """Stored events are taken up with their whole view as it is now, not only their factor."""
+
+    view_kind = HistoricView
+
+    def begin(self, X: Rows) -> None:
+        super().begin(X)
+        self.raw: list[Floats] = []
+        self.X = X
+
+    def learn(self, slots: Slots, z: Floats, f: list[float], y: int) -> None:
+        if len(self.raw) == MEMORY:
+            del self.raw[0]
+        self.raw.append(self.X.data[self.X.indptr[self.t - 1] : self.X.indptr[self.t]])
+        super().learn(slots, z, f, y)
+
+    def steps(self, places: list[int]) -> None:
+        assert isinstance(self.view, HistoricView)
+        for place in dict.fromkeys(places[1:]):
+            if place == places[0]:
+                continue
+            slots = np.flatnonzero(self.there[place])
+            z = self.view.again(self.t, slots, self.raw[place])
+            moved = (z - self.z[place, slots]) * self.y[place]
+            for model, alphas in enumerate(self.alpha):
+                self.w[model, slots] += alphas[place] * moved
+            self.z[place, slots] = z
+        super().steps(places)
+
+
+# The first question
+
+
+class Hasty(Plain):
+    """The first question is about the first event that shows something, as was specified."""
+
+    first_question = 1
 
 
 # Data with a rare class

@@ -24,6 +24,8 @@ from reference.view import (
 )
 
 CONSTANT = 0.3
+FIRST_QUESTION = 10
+"""The view shows too little of the events before this one to ask about them."""
 OWN: tuple[Name, Name, Name] = ("(factor)", "(energy)", "(intercept)")
 
 
@@ -232,7 +234,7 @@ def decide(state: State, event: dict[Name, float], rate: float, multiclass: bool
     scores = scores_of(state, frozen)
     margin, prediction = margin_of(scores, multiclass)
     coin, coins = uniform(state.coins)
-    blank = not any(frozen.z.values())
+    blank = not any(frozen.z.values()) or state.t + 1 < FIRST_QUESTION
     asked, probability, gap, state = ask(state, rate, abs(margin), blank, coin)
     return Decided(
         scores, margin, prediction, asked, probability, gap, frozen, replace(state, coins=coins)

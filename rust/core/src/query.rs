@@ -73,7 +73,8 @@ pub struct Moment {
     pub squared_norm: f64,
     /// Events learned before it.
     pub learned: u64,
-    /// Before the first answer: whether it shows nothing, all its values being 0.
+    /// Before the first answer: whether it shows nothing, all its values being 0 or the view
+    /// being too new to tell.
     pub blank: bool,
 }
 
