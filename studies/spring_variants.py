@@ -276,7 +276,8 @@ class Plain:
             chance = self.rate if self.g == 0 else 0.05 * self.rate
             want = size < 1.5 * self.rate * self.g * math.exp(self.b) or coin < chance
             self.b = min(max(self.b + (self.rate - want) / math.sqrt(1 + A), -8.0), 8.0)
-        free = A < self.rate * self.t + 2 * math.sqrt(self.rate * self.t) + 3
+        due = self.rate * self.t
+        free = due + 2 * math.sqrt(due) + 3 > A
         self.asked += want and free
         return bool(want and free)
 
@@ -420,7 +421,7 @@ class Bold(Plain):
 class ByLoss(Plain):
     """C of 1 and 10: the one whose answers, before they were learned, cost less."""
 
-    Cs = (1.0, 10.0)
+    Cs: tuple[float, ...] = (1.0, 10.0)
     with_stored = False
     by_error = False
 
@@ -615,10 +616,7 @@ def rare(name: str) -> tuple[Any, NDArray[np.int64]]:
     negative, positive = np.flatnonzero(y < 0), np.flatnonzero(y > 0)
     kept = np.random.default_rng(0).permutation(positive)[: round(len(negative) / 19)]
     rows = np.sort(np.concatenate([negative, kept]))
-    X = data.X
-    values = np.zeros((len(y), len(data.names)))
-    values[np.repeat(np.arange(len(y)), np.diff(X.indptr)), X.indices] = X.data
-    return values[rows], y[rows]
+    return np.asarray(data.X)[rows], y[rows]
 
 
 def rare_dna() -> tuple[Any, NDArray[np.int64]]:

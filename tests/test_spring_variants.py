@@ -68,15 +68,15 @@ def test_without_a_variant_it_is_the_core_s_spring(variants: Any, kind: str) -> 
     assert found.asked.sum() > 30
     np.testing.assert_allclose(found.margin, expected.margin, rtol=0, atol=1e-9)
     test = rows(values[EVENTS:])
-    np.testing.assert_allclose(
-        plain.margin_many(test), core.margin_many(test), rtol=0, atol=1e-9
-    )
+    np.testing.assert_allclose(plain.margin_many(test), core.margin_many(test), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("file", sorted(STUDIES.glob("spring-variants*.toml")), ids=lambda f: f.stem)
+@pytest.mark.parametrize(
+    "file", sorted(STUDIES.glob("spring-variants*.toml")), ids=lambda f: f.stem
+)
 def test_every_learner_of_the_studies_learns_and_differs(variants: Any, file: Path) -> None:
     values, labels = table(seed=1)
-    X, y = STREAMS["replaced"](values[:EVENTS], labels[:EVENTS]).batch()
+    X, y = STREAMS["trapezoid"](values[:EVENTS], labels[:EVENTS]).batch()
     said = {}
     for plan in read_study(file).learners:
         learner = algorithm(plan.algorithm).make(label_rate=0.1, seed=1)
@@ -84,7 +84,7 @@ def test_every_learner_of_the_studies_learns_and_differs(variants: Any, file: Pa
         said[plan.name] = tuple(learner.margin_many(rows(values[EVENTS:])))
         right = np.mean((np.array(said[plan.name]) > 0) == (labels[EVENTS:] > 0))
         assert right > 0.6, plan.name
-    assert len(set(said.values())) > len(said) // 2  # some choose what Spring has anyway
+    assert len(set(said.values())) >= 4  # some choose what Spring has anyway
 
 
 def test_the_map_passes_on_what_vanished_features_said(variants: Any) -> None:

@@ -108,7 +108,8 @@ def quantile(
 ) -> tuple[float, bool]:
     """κ < 1.5·r·g·e^b or u < .05r; before the first answer the first three that show something.
 
-    While g = 0: u < r. Never if A ≥ rt + 2√(rt) + 3. g already follows this event; r ≥ 1: always, r ≤ 0: never.
+    While g = 0: u < r. Never if A ≥ rt + 2√(rt) + 3. g already follows this event; r ≥ 1: always,
+    r ≤ 0: never.
     """
     if rate >= 1:
         return 1.0, True

@@ -149,7 +149,9 @@ def _load(source: str, classes: tuple[int, ...], scale: Scale, folder: Path | No
 def _unit_sparse_rows(table: SparseTable) -> SparseTable:
     """What is stored of each row brought to length 1; what is not stored stays absent."""
     row = np.repeat(np.arange(table.height), np.diff(table.indptr))
-    length = np.sqrt(np.bincount(row, weights=np.nan_to_num(table.data) ** 2, minlength=table.height))
+    length = np.sqrt(
+        np.bincount(row, weights=np.nan_to_num(table.data) ** 2, minlength=table.height)
+    )
     return replace(table, data=table.data / np.where(length > 0, length, 1.0)[row])
 
 
