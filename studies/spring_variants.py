@@ -619,11 +619,6 @@ def rare(name: str) -> tuple[Any, NDArray[np.int64]]:
     return np.asarray(data.X)[rows], y[rows]
 
 
-def rare_dna() -> tuple[Any, NDArray[np.int64]]:
-    """Dna with 5 % positives."""
-    return rare("dna")
-
-
 def rare_splice() -> tuple[Any, NDArray[np.int64]]:
     """Splice with 5 % positives."""
     return rare("splice")

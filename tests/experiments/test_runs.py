@@ -1,5 +1,6 @@
 """One run: what it sees, what it is scored by, what it never looks at."""
 
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +30,8 @@ from headwater.experiments.protocol import (
     with_gross_errors,
     z_scores,
 )
-from headwater.experiments.runs import Chosen, choose, run
+from headwater.experiments.results import Store
+from headwater.experiments.runs import Chosen, Outcome, choose, run
 from headwater.streams.evolvable import min_max
 from headwater.streams.table import DenseTable, SparseTable
 
@@ -96,6 +98,18 @@ def test_where_columns_are_replaced_the_test_shows_those_of_the_end() -> None:
     expected = data.table.values[order[160:], 3:]
     np.testing.assert_array_equal(shown.test_X.data.reshape(40, 3), expected)
     assert set(np.diff(shown.X.indptr)) == {3, 6}  # both spaces for five events
+
+
+def test_a_score_that_a_repeat_does_not_have_leaves_the_cell_without_one(tmp_path: Path) -> None:
+    study = study_of(LearnerPlan("PA", "PA"), repeats=2)
+    store = Store(tmp_path, study)
+    (cell,) = study.cells()
+    for seed, score in enumerate((0.5, math.nan)):  # no positive row in the second test
+        store.runs[cell, seed] = Outcome({"accuracy": score}, [], 0.0)
+    found = store.summary(cell, "accuracy")
+    assert found is not None
+    assert math.isnan(found.mean)
+    assert math.isnan(found.std)
 
 
 def test_a_split_permutes_all_rows_and_keeps_the_last_for_the_test() -> None:
