@@ -232,8 +232,8 @@ def cut(
     names: Sequence[Name] = data.names
     if isinstance(shown, streams.Replacement):
         gone = {name for space in shown.spaces[:-1] for name in space}
-        columns = np.array([place for place in columns if names[place] not in gone], dtype=np.intp)
-        names = [names[place] for place in columns]
+        stays = [place for place, name in enumerate(names) if name not in gone]
+        columns, names = np.array(stays, dtype=np.intp), [names[place] for place in stays]
     test_X = data.table.cut(tested, columns, names)
     return Split(X, y, test_X, data.labels[tested], first, facts)
 
