@@ -3,6 +3,7 @@
 import pickle
 import random
 from collections.abc import Iterator
+from functools import partial
 from math import exp, isclose, log, sqrt
 from typing import Any
 
@@ -384,6 +385,24 @@ def test_before_the_first_answer_three_questions_are_open_and_none_about_nothing
     for t in range(300):
         model.decide_one(noise(t))
     assert model.asked > 3
+
+
+@pytest.mark.parametrize("make", [hw.Spring, partial(hw.Linear, query="quantile")])
+def test_the_first_question_waits_until_ten_events_show_what_they_are_like(make: Any) -> None:
+    model = make()
+    asked = [model.decide_one(noise(t)).asked for t in range(13)]
+    assert asked == [False] * 9 + [True] * 3 + [False]
+    unscaled = hw.Linear(query="quantile", normalize=None)
+    assert unscaled.decide_one(noise(0)).asked
+
+
+def test_labels_of_a_second_class_are_looked_for_at_the_rate() -> None:
+    model = hw.Spring(label_rate=0.1, multiclass=True)
+    for t in range(2_000):
+        decision = model.decide_one(noise(t))
+        if decision.asked:
+            model.answer(decision, "the only one")  # all margins are 0
+    assert 0.08 * 2_000 < model.asked < 0.12 * 2_000
 
 
 def test_asked_outside_the_stream_it_does_not_wait_for_a_view_that_nothing_reaches() -> None:

@@ -81,7 +81,7 @@ def test_a_list_is_a_grid_whose_first_parameter_changes_slowest(tmp_path: Path) 
         ("repeats = 0\n" + LEAST, "repeats must be a whole number, 1 or above, got 0."),
         ("repeats = true\n" + LEAST, "repeats must be a whole number, 1 or above, got True."),
         ("held_out = 1.0\n" + LEAST, "held_out must be in [0, 1), got 1.0."),
-        ('scale = "big"\n' + LEAST, "scale must be one of raw, z-score, unit, min-max, got 'big'."),
+        ('scale = "big"\n' + LEAST, "scale must be one of raw, z-score, unit, rows, min-max"),
         ("label_rates = [0]\n" + LEAST, "label_rates must be in (0, 1], got 0."),
         ("labels = [1]\n" + LEAST, "labels must be tables of delay, wrong and never, got 1"),
         ("labels = [{ late = 1 }]\n" + LEAST, "labels has no 'late'"),

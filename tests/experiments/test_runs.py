@@ -1,5 +1,7 @@
 """One run: what it sees, what it is scored by, what it never looks at."""
 
+import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,10 +21,19 @@ from headwater.experiments.plan import (
     Study,
     read_study,
 )
-from headwater.experiments.protocol import Data, load, split, unit_rows, z_scores
-from headwater.experiments.runs import Chosen, choose, run
+from headwater.experiments.protocol import (
+    Data,
+    load,
+    rescaled,
+    split,
+    unit_rows,
+    with_gross_errors,
+    z_scores,
+)
+from headwater.experiments.results import Store
+from headwater.experiments.runs import Chosen, Outcome, choose, run
 from headwater.streams.evolvable import min_max
-from headwater.streams.table import DenseTable
+from headwater.streams.table import DenseTable, SparseTable
 
 WHOLE = StreamPlan("whole", "Trapezoid", {"chunks": 1})
 
@@ -45,6 +56,60 @@ def test_scaling_is_by_column_and_then_by_row() -> None:
     np.testing.assert_allclose(z.std(axis=0), [1, 0, 1])
     np.testing.assert_allclose(np.linalg.norm(unit_rows(z), axis=1), 1)
     assert min_max(values).tolist() == [[0, 0, 1], [0.5, 0, 0], [1, 0, 0.5]]
+
+
+def test_rows_alone_may_be_scaled_and_what_is_not_stored_stays_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "few_words.py").write_text(
+        "import numpy as np\nfrom headwater.types import Rows\n\n\n"
+        "def texts():\n"
+        "    X = Rows(np.array([0, 2, 2, 3]), np.array([0, 2, 1]), np.array([3.0, 4.0, -5.0]),"
+        " ('a', 'b', 'c'))\n"
+        "    return X, np.array([1, -1, 1])\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    data = load(DataPlan("texts", "few_words:texts"), "rows", None)
+    assert isinstance(data.table, SparseTable)
+    assert data.table.data.tolist() == [0.6, 0.8, -1.0]
+    assert data.table.indptr.tolist() == [0, 2, 2, 3]
+    sys.modules.pop("few_words")
+
+
+def test_odd_units_and_gross_errors_are_the_same_in_every_repeat() -> None:
+    values = np.random.default_rng(1).normal(3, 2, size=(500, 8))
+    odd = rescaled(values)
+    np.testing.assert_allclose(z_scores(odd), z_scores(values), atol=1e-9)
+    assert odd.std(axis=0).max() > 1e3 * odd.std(axis=0).min()
+    np.testing.assert_array_equal(odd, rescaled(values))
+    wrong = with_gross_errors(values) != values
+    assert 0 < wrong.sum() < 20  # 4 of 4,000 expected
+    np.testing.assert_array_equal(with_gross_errors(values)[wrong], 1e4 * values[wrong])
+
+
+def test_where_columns_are_replaced_the_test_shows_those_of_the_end() -> None:
+    data = table()
+    study = study_of(LearnerPlan("PA", "PA"), held_out=0.2)
+    replaced = StreamPlan("replaced", "Replacement", {"overlap": 5})
+    shown = split(study, data, replaced, seed=5)
+    order = np.random.default_rng(5).permutation(200)
+    assert isinstance(data.table, DenseTable)
+    assert list(shown.test_X.names) == [3, 4, 5]
+    expected = data.table.values[order[160:], 3:]
+    np.testing.assert_array_equal(shown.test_X.data.reshape(40, 3), expected)
+    assert set(np.diff(shown.X.indptr)) == {3, 6}  # both spaces for five events
+
+
+def test_a_score_that_a_repeat_does_not_have_leaves_the_cell_without_one(tmp_path: Path) -> None:
+    study = study_of(LearnerPlan("PA", "PA"), repeats=2)
+    store = Store(tmp_path, study)
+    (cell,) = study.cells()
+    for seed, score in enumerate((0.5, math.nan)):  # no positive row in the second test
+        store.runs[cell, seed] = Outcome({"accuracy": score}, [], 0.0)
+    found = store.summary(cell, "accuracy")
+    assert found is not None
+    assert math.isnan(found.mean)
+    assert math.isnan(found.std)
 
 
 def test_a_split_permutes_all_rows_and_keeps_the_last_for_the_test() -> None:

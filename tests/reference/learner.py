@@ -111,7 +111,8 @@ def move_quantile(
     threshold = query.quantile_threshold(rate, after.mean_margin, state.tilt)
     wanted = asked
     if state.asked >= rate * after.seen + 2 * sqrt(rate * after.seen) + 3:
-        wanted = magnitude < threshold or coin < 0.05 * rate
+        chance = query.quantile_chance(rate, after.mean_margin)
+        wanted = magnitude < threshold or coin < chance
     after.tilt = query.next_quantile_tilt(state.tilt, rate, wanted, state.asked)
 
 

@@ -108,7 +108,8 @@ def quantile(
 ) -> tuple[float, bool]:
     """κ < 1.5·r·g·e^b or u < .05r; before the first answer the first three that show something.
 
-    Never if A ≥ rt + 2√(rt) + 3. g already follows this event; r ≥ 1: always, r ≤ 0: never.
+    While g = 0: u < r. Never if A ≥ rt + 2√(rt) + 3. g already follows this event; r ≥ 1: always,
+    r ≤ 0: never.
     """
     if rate >= 1:
         return 1.0, True
@@ -118,7 +119,13 @@ def quantile(
         first = asked < 3 and not blank
         return float(first), first
     below = magnitude < quantile_threshold(rate, mean_margin, tilt)
-    return 1.0 if below else 0.05 * rate, below or coin < 0.05 * rate
+    chance = quantile_chance(rate, mean_margin)
+    return 1.0 if below else chance, below or coin < chance
+
+
+def quantile_chance(rate: float, mean_margin: float) -> float:
+    """How often events are asked for that are not below the threshold."""
+    return rate if mean_margin == 0 else 0.05 * rate
 
 
 def quantile_threshold(rate: float, mean_margin: float, tilt: float) -> float:

@@ -24,6 +24,8 @@ from reference.view import (
 )
 
 CONSTANT = 0.3
+FIRST_QUESTION = 10
+"""The view shows too little of the events before this one to ask about them."""
 OWN: tuple[Name, Name, Name] = ("(factor)", "(energy)", "(intercept)")
 
 
@@ -220,7 +222,8 @@ def ask(
     b, gap = state.b, 1.0
     if state.learned > 0:
         gap = abs(magnitude - threshold)
-        wanted = magnitude < threshold or coin < 0.05 * rate  # also if there were too many
+        chance = query.quantile_chance(rate, g)
+        wanted = magnitude < threshold or coin < chance  # also if there were too many
         b = query.next_quantile_tilt(b, rate, wanted, A)
     return asked, probability, gap, replace(state, g=g, b=b, t=t, asked=A + asked)
 
@@ -231,7 +234,7 @@ def decide(state: State, event: dict[Name, float], rate: float, multiclass: bool
     scores = scores_of(state, frozen)
     margin, prediction = margin_of(scores, multiclass)
     coin, coins = uniform(state.coins)
-    blank = not any(frozen.z.values())
+    blank = not any(frozen.z.values()) or state.t + 1 < FIRST_QUESTION
     asked, probability, gap, state = ask(state, rate, abs(margin), blank, coin)
     return Decided(
         scores, margin, prediction, asked, probability, gap, frozen, replace(state, coins=coins)

@@ -119,8 +119,8 @@ def carry_out_live(
         found = compare(study, store)
         if found:
             console.print(drawn(short_table(study, found), study.title))
-        else:
-            for part in reversed(tables(study, store)):
+        for part in reversed(tables(study, store)):
+            if not found or part.name != "table":
                 console.print(drawn(part.table, f"{study.title}. {part.title}"))
         for reason in reasons(found):
             console.print(reason, soft_wrap=True)

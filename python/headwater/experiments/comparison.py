@@ -7,6 +7,7 @@ the tolerance that the study names. A cell that differs has its reason in `paper
 
 import csv
 import math
+import statistics
 from fnmatch import fnmatchcase
 from importlib import resources
 from typing import Literal, NamedTuple
@@ -14,6 +15,7 @@ from typing import Literal, NamedTuple
 from headwater.experiments.papers import PaperCell, read_datasets, read_table
 from headwater.experiments.plan import Cell, LearnerPlan, Paper, Study
 from headwater.experiments.results import Store, Summary
+from headwater.experiments.runs import SCORES
 
 Verdict = Literal["agrees", "differs", "no data"]
 
@@ -88,7 +90,7 @@ def _rows(name: str) -> list[dict[str, str]]:
 def compare(study: Study, store: Store) -> list[Compared]:
     """Every cell that the paper prints in the study's tables, in its order."""
     paper = study.paper
-    if paper is None:
+    if paper is None or (paper.mean and paper.data):  # the mean over some of the data is no mean
         return []
     reasons, references = read_reasons(), read_references()
     known = {(one.paper, one.printed): one for one in read_datasets()}
@@ -101,9 +103,10 @@ def compare(study: Study, store: Store) -> list[Compared]:
             data = dataset.name
             if paper.data and data not in paper.data:
                 continue
-            cell = our_cell(study, paper, printed, data)
-            ours = None if cell is None else store.summary(cell, study.score)
-            rate = None if cell is None else store.summary(cell, "label_rate")
+            names = [plan.name for plan in study.data] if paper.mean else [data]
+            cells = [our_cell(study, paper, printed, name) for name in names]
+            ours = mean_over(store, cells, score_of(study, printed))
+            rate = mean_over(store, cells, "label_rate")
             verdict = judge(paper, printed, ours)
             reason = next((one.reason for one in reasons if one.fits(printed)), "")
             if verdict == "no data":
@@ -123,6 +126,22 @@ def compare(study: Study, store: Store) -> list[Compared]:
     return found
 
 
+def score_of(study: Study, printed: PaperCell) -> str:
+    """Our score that a printed number is: its metric by our name, or else the study's."""
+    return printed.metric if printed.metric in SCORES else study.score
+
+
+def mean_over(store: Store, cells: list[Cell | None], score: str) -> Summary | None:
+    """A score's mean over cells, repeat by repeat; None if one of them has not been run."""
+    found = [None if cell is None else store.summary(cell, score) for cell in cells]
+    values = [one.values for one in found if one is not None]
+    if not values or len(values) < len(found):
+        return None
+    means = tuple(map(statistics.fmean, zip(*values, strict=True)))
+    spread = statistics.stdev(means) if len(means) > 1 else math.nan
+    return Summary(statistics.fmean(means), spread, means)
+
+
 def our_cell(study: Study, paper: Paper, printed: PaperCell, data: str | None) -> Cell | None:
     """The cell of the study that stands for a printed one."""
     for cell in study.cells():
@@ -137,13 +156,20 @@ def our_cell(study: Study, paper: Paper, printed: PaperCell, data: str | None) -
 def setting_of(paper: Paper, plan: LearnerPlan, cell: Cell) -> str | None:
     """How the paper would print a cell's setting; None: it does not matter."""
     form = plan.setting or paper.setting
-    return None if form is None else form.format(rate=cell.rate, stream=cell.stream)
+    if form is None:
+        return None
+    return form.format(rate=cell.rate, stream=cell.stream, labels=cell.labels)
 
 
 def is_meant(paper: Paper, printed: PaperCell) -> bool:
     """Whether a study speaks of a printed cell: by its metric, and its setting if that is fixed."""
     fixed = paper.setting is not None and "{" not in paper.setting
-    return printed.metric in paper.metrics and (not fixed or printed.setting == paper.setting)
+    meant = paper.mean in ("", printed.dataset)
+    return (
+        meant
+        and printed.metric in paper.metrics
+        and (not fixed or printed.setting == paper.setting)
+    )
 
 
 def judge(paper: Paper, printed: PaperCell, ours: Summary | None) -> Verdict:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.experiments.comparison import mean_over
 from headwater.experiments.plan import Cell, Study
 from headwater.experiments.results import Store
 
@@ -26,9 +27,44 @@ Point = tuple[float, float, float]
 
 def figure(study: Study, store: Store) -> str:
     """The figure as SVG; empty if the study draws none or has nothing to draw yet."""
-    lines = {data.name: _lines(study, store, data.name) for data in study.data}
-    lines = {name: found for name, found in lines.items() if any(found.values())}
-    if not study.figure or not lines:
+    if not study.figure:
+        return ""
+    panels = {data.name: _lines(study, store, data.name) for data in study.data}
+    return _drawn(study, panels, study.title)
+
+
+def means_figure(done: list[tuple[Study, Store]]) -> str:
+    """The means over the data sets against the label rate as SVG, a panel a study; may be empty."""
+    drawn = [one for one in done if one[0].figure == "rates" and is_mean(one[0])]
+    if not drawn:
+        return ""
+    panels = {study.title: _means(study, store) for study, store in drawn}
+    return _drawn(drawn[0][0], panels, "Means over the data sets against the share of labels")
+
+
+def is_mean(study: Study) -> bool:
+    """Whether the means over a study's data sets stand for something."""
+    return study.paper is not None and bool(study.paper.mean)
+
+
+def _means(study: Study, store: Store) -> dict[str, list[Point]]:
+    """A study's means over its data sets, a line a learner."""
+    lines: dict[str, list[Point]] = {}
+    cells = [cell for cell in study.cells() if cell.data == study.data[0].name]
+    for cell in cells:
+        alike: list[Cell | None] = [cell._replace(data=data.name) for data in study.data]
+        asked, found = (mean_over(store, alike, score) for score in ("label_rate", study.score))
+        if asked and found:
+            error = 0.0 if found.std != found.std else found.std / len(found.values) ** 0.5
+            point = (100 * asked.mean, found.mean, error)
+            lines.setdefault(cell.learner, []).append(point)
+    return lines
+
+
+def _drawn(study: Study, panels: dict[str, dict[str, list[Point]]], title: str) -> str:
+    """Panels as SVG; the study says what their axes are. Empty if there is nothing to draw."""
+    lines = {name: found for name, found in panels.items() if any(found.values())}
+    if not lines:
         return ""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -42,13 +78,13 @@ def figure(study: Study, store: Store) -> str:
     height = -(-len(lines) // COLUMNS)
     with rc_context(style):
         drawn = Figure(figsize=(9.5, 2.5 * height + 0.9), layout="constrained")
-        panels = np.atleast_1d(drawn.subplots(height, COLUMNS, squeeze=False)).ravel()
-        for axes, (name, found) in zip(panels, lines.items(), strict=False):
+        places = np.atleast_1d(drawn.subplots(height, COLUMNS, squeeze=False)).ravel()
+        for axes, (name, found) in zip(places, lines.items(), strict=False):
             _panel(axes, study, name, found)
-        for axes in panels[len(lines) :]:
+        for axes in places[len(lines) :]:
             axes.set_axis_off()
         handles: dict[str, Any] = {}
-        for axes in panels:
+        for axes in places:
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
         drawn.legend(
@@ -62,7 +98,7 @@ def figure(study: Study, store: Store) -> str:
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    name = study.title.replace('"', "'")
+    name = title.replace('"', "'")
     return re.sub(r'width="[^"]*" height="[^"]*"', f'role="img" aria-label="{name}"', svg, count=1)
 
 

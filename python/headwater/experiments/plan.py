@@ -29,7 +29,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from headwater.errors import ParameterError
 
-Scale = Literal["raw", "z-score", "unit", "min-max"]
+Scale = Literal["raw", "z-score", "unit", "rows", "min-max", "rescaled", "gross-errors"]
 Choice = Literal["folds", "orders"]
 Parameters = Mapping[str, Any]
 
@@ -125,9 +125,11 @@ class Paper:
     tables: tuple[int, ...]
     metrics: tuple[str, ...]
     setting: str | None = None
-    """The printed setting of a cell, `{rate}` and `{stream}` filled in; None: any."""
+    """The printed setting of a cell, `{rate}`, `{stream}` and `{labels}` filled in; None: any."""
     tolerance: float = 0.0
     """Two numbers this near agree, whatever their spreads."""
+    mean: str = ""
+    """What is printed in place of a data set where the number is the mean over the study's."""
     data: tuple[str, ...] = ()
     """Only the printed cells of these data sets, by our names; empty: all."""
 
@@ -387,7 +389,7 @@ class _Reader:
             return None
         if not isinstance(table, dict):
             raise self.refuse(f"paper must be a table, got {table!r}.")
-        self.only(table, {"name", "tables", "metrics", "setting", "tolerance"}, "paper")
+        self.only(table, {"name", "tables", "metrics", "setting", "tolerance", "mean"}, "paper")
         try:
             return Paper(
                 table["name"],
@@ -395,6 +397,7 @@ class _Reader:
                 tuple(table["metrics"]),
                 table.get("setting"),
                 float(table.get("tolerance", 0.0)),
+                table.get("mean", ""),
             )
         except KeyError as missing:
             raise self.refuse(f"paper needs {missing}.") from missing

@@ -2,11 +2,14 @@
 
 The papers z-score every column over the whole data set and bring every row to length 1 ("unit").
 A repeat permutes all rows by its seed; with a held-out share the last rows are tested with every
-column, and only the others are streamed.
+column, where columns are replaced with those that are there at the end, and only the others are
+streamed.
 """
 
 import importlib
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +22,7 @@ from headwater.errors import ParameterError
 from headwater.experiments.plan import DataPlan, Scale, StreamPlan, Study
 from headwater.streams.base import filled
 from headwater.streams.evolvable import min_max
-from headwater.streams.table import DenseTable, Table, table_of
+from headwater.streams.table import DenseTable, SparseTable, Table, table_of
 from headwater.types import Name, Rows
 
 
@@ -72,6 +75,35 @@ def unit_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return unit
 
 
+def rescaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each column in a unit of its own and far from 0, as careless sensors send it.
+
+    It is moved by N(0, 10) of its deviations and multiplied by 10^U(-4, 4).
+
+    Examples
+    --------
+    >>> rescaled(np.array([[1.0, 5.0], [3.0, 5.0]])).shape
+    (2, 2)
+    """
+    chance = np.random.default_rng(0)
+    width = values.shape[1]
+    moved: NDArray[np.float64] = values + 10 * chance.normal(size=width) * values.std(axis=0)
+    return moved * 10 ** chance.uniform(-4, 4, size=width)
+
+
+def with_gross_errors(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One value in a thousand times 10^4.
+
+    Examples
+    --------
+    >>> changed = with_gross_errors(np.ones((1000, 10)))
+    >>> set(changed.ravel().tolist()) == {1.0, 10_000.0}
+    True
+    """
+    wrong = np.random.default_rng(0).random(values.shape) < 0.001
+    return np.where(wrong, 1e4 * values, values)
+
+
 def _scaled(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
     match scale:
         case "raw":
@@ -80,8 +112,14 @@ def _scaled(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
             return z_scores(values)
         case "unit":
             return unit_rows(z_scores(values))
+        case "rows":
+            return unit_rows(values)
         case "min-max":
             return min_max(values)
+        case "rescaled":
+            return rescaled(values)
+        case "gross-errors":
+            return with_gross_errors(values)
 
 
 @lru_cache(maxsize=3)
@@ -101,9 +139,20 @@ def _load(source: str, classes: tuple[int, ...], scale: Scale, folder: Path | No
         labels = np.where(labels == classes[1], 1, -1)
     if classes:
         table = table_of(source, table.cut(kept, np.arange(table.width), columns))
-    if scale != "raw":
+    if scale == "rows" and isinstance(table, SparseTable):
+        table = _unit_sparse_rows(table)
+    elif scale != "raw":
         table = DenseTable(_scaled(_filled(table, columns), scale))
     return Data(table, columns, labels, f"{known} {','.join(map(str, classes))}".strip())
+
+
+def _unit_sparse_rows(table: SparseTable) -> SparseTable:
+    """What is stored of each row brought to length 1; what is not stored stays absent."""
+    row = np.repeat(np.arange(table.height), np.diff(table.indptr))
+    length = np.sqrt(
+        np.bincount(row, weights=np.nan_to_num(table.data) ** 2, minlength=table.height)
+    )
+    return replace(table, data=table.data / np.where(length > 0, length, 1.0)[row])
 
 
 def _filled(table: Table, names: tuple[Name, ...]) -> NDArray[np.float64]:
@@ -165,8 +214,7 @@ def cut(
     tested: NDArray[np.intp],
     seed: int,
 ) -> Split:
-    """These rows as a stream, those as a test with every column."""
-    columns = np.arange(data.table.width)
+    """These rows as a stream, those as a test with every column that is there at its end."""
     shown = stream_class(stream)(
         _rows(data, streamed),
         data.labels[streamed],
@@ -180,9 +228,14 @@ def cut(
     if isinstance(shown, streams.Evolvable):
         first, overlap, horizon = shown.schedule
         facts = {"overlap": overlap, "horizon": horizon}
-    return Split(
-        X, y, data.table.cut(tested, columns, data.names), data.labels[tested], first, facts
-    )
+    columns = np.arange(data.table.width)
+    names: Sequence[Name] = data.names
+    if isinstance(shown, streams.Replacement):
+        gone = {name for space in shown.spaces[:-1] for name in space}
+        stays = [place for place, name in enumerate(names) if name not in gone]
+        columns, names = np.array(stays, dtype=np.intp), [names[place] for place in stays]
+    test_X = data.table.cut(tested, columns, names)
+    return Split(X, y, test_X, data.labels[tested], first, facts)
 
 
 def _rows(data: Data, rows: NDArray[np.intp]) -> Any:

@@ -69,15 +69,19 @@ class Part(NamedTuple):
 def tables(study: Study, store: Store) -> list[Part]:
     """The study's tables: beside the paper's, or ours, what they come to before the numbers."""
     found = compare(study, store)
-    if found:
-        return [Part("table", study.title, compared_table(study, found))]
-    shown = []
+    shown = [Part("table", study.title, compared_table(study, found))] if found else []
     if study.compare and study.repeats > 1:
         title = f"Against {study.compare}, pair by pair"
         shown.append(Part("pairs", title, paired_table(study, store)))
     if study.reach:
-        title = f"Labels needed for the score of {study.compare} at {100 * study.reach:g} %"
+        level = f"{study.compare} at {100 * study.reach:g} %"
+        if study.repeats > 1:
+            table = paired_table(study, store, study.reach)
+            shown.append(Part("pairs-level", f"Against {level}, pair by pair", table))
+        title = f"Labels needed for the score of {level}"
         shown.append(Part("labels-needed", title, reach_table(study, store)))
+    if found:
+        return shown
     return [*shown, Part("table", "Every number", own_table(study, store))]
 
 
@@ -94,7 +98,7 @@ def compared_table(study: Study, found: list[Compared]) -> Table:
                 str(one.printed.table),
                 one.printed.dataset,
                 one.printed.algorithm,
-                one.printed.setting,
+                setting(one, found),
                 *_mean_and_std(study.score, one.ours),
                 "" if one.label_rate is None else f"{100 * one.label_rate:.2f}",
                 _number(study.score, one.printed.mean),
@@ -114,10 +118,10 @@ def short_table(study: Study, found: list[Compared]) -> Table:
     """Ours beside the paper's as narrow as a terminal; the reasons are said below it."""
     rows = []
     for one in found:
-        setting = one.printed.setting if has_settings(found) else ""
+        said = setting(one, found) if has_settings(found) else ""
         rows.append(
             (
-                f"{one.printed.dataset}, {one.printed.algorithm} {setting}".rstrip(),
+                f"{one.printed.dataset}, {one.printed.algorithm} {said}".rstrip(),
                 str(one.printed.table),
                 _with_spread(study.score, one.ours.mean, one.ours.std) if one.ours else "",
                 _with_spread(study.score, one.printed.mean, one.printed.std),
@@ -134,6 +138,13 @@ def has_settings(found: list[Compared]) -> bool:
     """Whether some algorithm of some table stands there under several settings."""
     cells = [(one.printed.table, one.printed.dataset, one.printed.algorithm) for one in found]
     return len(set(cells)) < len(cells)
+
+
+def setting(one: Compared, found: list[Compared]) -> str:
+    """A cell's setting, and its metric where there are several."""
+    several = len({other.printed.metric for other in found}) > 1
+    metric = one.printed.metric.replace("_", " ")
+    return f"{one.printed.setting}, {metric}" if several else one.printed.setting
 
 
 def _with_spread(score: str, mean: float, std: float | None) -> str:
@@ -179,8 +190,11 @@ def telling(table: Table) -> Table:
     return Table(tuple(table.head[place] for place in kept), tuple(rows))
 
 
-def paired_table(study: Study, store: Store) -> Table:
-    """Each learner against the one that the study names: means over the data sets, paired tests."""
+def paired_table(study: Study, store: Store, level: float | None = None) -> Table:
+    """Each learner against the one that the study names: means over the data sets, paired tests.
+
+    With a level the other has that label rate; without one, the same.
+    """
     from headwater.evaluation import paired_t_test
 
     head = (
@@ -191,7 +205,7 @@ def paired_table(study: Study, store: Store) -> Table:
     others = [plan.name for plan in study.learners if plan.name != study.compare]
     streams = [plan.name for plan in study.streams]
     for place in product(others, streams, study.label_rates, study.labels):
-        pairs = list(_pairs(study, store, *place))
+        pairs = list(_pairs(study, store, *place, level))
         if not pairs:
             continue
         learner, stream, rate, labels = place
@@ -216,12 +230,19 @@ def paired_table(study: Study, store: Store) -> Table:
 
 
 def _pairs(
-    study: Study, store: Store, learner: str, stream: str, rate: float | None, labels: Labels
+    study: Study,
+    store: Store,
+    learner: str,
+    stream: str,
+    rate: float | None,
+    labels: Labels,
+    level: float | None,
 ) -> Iterator[tuple[Summary, Summary]]:
     """A learner and the one it is compared with, a data set at a time."""
     for data in study.data:
+        beside = Cell(data.name, stream, study.compare, level or rate, labels)
         one = store.summary(Cell(data.name, stream, learner, rate, labels), study.score)
-        other = store.summary(Cell(data.name, stream, study.compare, rate, labels), study.score)
+        other = store.summary(beside, study.score)
         if one and other:
             yield one, other
 

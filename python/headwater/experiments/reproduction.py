@@ -11,21 +11,27 @@ from headwater.experiments.comparison import Compared, compare, count
 from headwater.experiments.plan import Study
 from headwater.experiments.report import as_csv, as_html, as_markdown, markdown, page
 from headwater.experiments.results import Store
-from headwater.experiments.study import section_here, write
+from headwater.experiments.study import means_figure_here, section_here, write
 from headwater.experiments.tables import Table
 
 Done = list[tuple[Study, Store]]
 
 
 def summarise(done: Done, out: Path, command: str) -> None:
-    """Write `summary.csv`, `reproduction.md` (in short), `report.md` (all) and `index.html`."""
+    """Write `summary.csv`, `reproduction.md` (in short), `report.md` (all) and `index.html`.
+
+    Where means over data sets are compared they are drawn as well, `means.svg`.
+    """
     compared = [one for study, store in done for one in compare(study, store)]
     counts = overview(compared)
-    body = [as_html(counts)]
+    means = means_figure_here(done)
+    body = [means, as_html(counts)]
     text = ["# The papers' tables, run again", as_markdown(counts)]
     for study, store in done:
         body += [f"<h2>{escape(study.title)}</h2>", section_here(study, store)]
         text.append(f"## {study.title}\n\n{markdown(study, store)}")
+    if means:
+        write(out / "means.svg", means + "\n")
     write(out / "summary.csv", as_csv(counts))
     write(out / "reproduction.md", in_short(compared, done, command))
     write(out / "report.md", "\n\n".join(text) + "\n")
@@ -51,7 +57,7 @@ def in_short(compared: list[Compared], done: Done, command: str) -> str:
     parts = [
         "# The papers' tables, run again",
         f"Written by `{command}`, version {__version__}; {' or '.join(map(str, repeats))} repeats"
-        " a cell. Every cell that the five papers print is listed. It agrees when ours differs by"
+        " a cell. Every cell that they print is listed. It agrees when ours differs by"
         " at most one printed standard deviation, by three standard errors of the difference, or"
         " by the tolerance that the study names (0.01 for PAA). The command also writes every"
         " number (`runs.jsonl`), the tables (`table.csv`, `report.md`) and a page with the figures"

@@ -105,7 +105,8 @@ class Store:
         )
         if not values:
             return None
-        spread = statistics.stdev(values) if len(values) > 1 else math.nan
+        known = len(values) > 1 and all(map(math.isfinite, values))
+        spread = statistics.stdev(values) if known else math.nan
         return Summary(statistics.fmean(values), spread, values)
 
     def curve(self, cell: Cell) -> list[float]:

@@ -156,8 +156,8 @@ def run_cost(study: Study, cell: Cell) -> float:
     """About how many seconds a run takes."""
     entry = datasets.entry(cell_source(study, cell)) if is_known(study, cell) else None
     n, d = (entry.n or 10_000, entry.d or 100) if entry else (10_000, 100)
-    raw = study.scale_for(cell.learner) == "raw"
-    values = entry.nonzeros or n * d if entry and entry.sparse and raw else n * d
+    stored = study.scale_for(cell.learner) in ("raw", "rows")
+    values = entry.nonzeros or n * d if entry and entry.sparse and stored else n * d
     price = SECONDS_A_VALUE * values + 1e-6 * n
     name = study.learner_plan(cell.learner).algorithm
     if name == "SEL-2nd":

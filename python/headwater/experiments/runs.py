@@ -2,7 +2,7 @@
 
 Scores of the stream count predictions made before their labels: `errors` (y q ≤ 0), `accuracy`,
 `f_measure`, `sensitivity`, `specificity`, `balanced_accuracy`; those that begin with `test_` are
-of the final model on the held-out rows with every column.
+of the final model on the held-out rows with every column that is there at the end.
 """
 
 import math
@@ -23,6 +23,12 @@ from headwater.labels import Oracle
 from headwater.session import Session
 from headwater.types import Trace
 
+SCORES = frozenset(
+    (
+        *("errors", "accuracy", "f_measure", "sensitivity", "specificity", "balanced_accuracy"),
+        *("label_rate", "test_accuracy", "test_balanced_accuracy", "test_roc_auc"),
+    )
+)
 FOLDS = 5
 POINTS = 50
 """How many points a curve over time has."""

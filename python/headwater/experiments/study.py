@@ -21,6 +21,7 @@ from headwater import datasets
 from headwater._core import __version__
 from headwater.errors import ParameterError
 from headwater.experiments.comparison import our_cell
+from headwater.experiments.figures import means_figure
 from headwater.experiments.papers import read_table
 from headwater.experiments.plan import Study, read_study
 from headwater.experiments.report import as_csv, markdown, page, section, tables
@@ -129,6 +130,16 @@ def section_here(study: Study, store: Store) -> str:
         if missing.name != "matplotlib":
             raise
         return section(replace(study, figure=""), store)
+
+
+def means_figure_here(done: list[tuple[Study, Store]]) -> str:
+    """The means of several studies as SVG; empty where there is no matplotlib."""
+    try:
+        return means_figure(done)
+    except ModuleNotFoundError as missing:
+        if missing.name != "matplotlib":
+            raise
+        return ""
 
 
 def machine() -> dict[str, Any]:

@@ -37,6 +37,7 @@ pub enum Added {
 }
 
 const INTERCEPT: Name<'static> = Name::Text("(intercept)");
+const FIRST_QUESTION: u64 = 10; // of a learner with a view: what events are like must be known first
 const WHOLE: [Name<'static>; 3] = [Name::Text("(factor)"), Name::Text("(energy)"), INTERCEPT];
 
 impl Added {
@@ -488,6 +489,11 @@ impl Learner {
         Ok(Decision { class: score.class, margin: score.margin, query_probability, asked })
     }
 
+    /// Whether there is a view that knows too few events to show what one is like.
+    fn is_new_to_view(&self) -> bool {
+        self.view.is_some() && self.seen + 1 < FIRST_QUESTION
+    }
+
     fn moment(&self, score: &Score, features: &[Feature]) -> Result<Moment, Error> {
         let squared_norm = if !self.config.query.uses_norm() {
             0.0
@@ -503,7 +509,8 @@ impl Learner {
             confidence: score.confidence,
             squared_norm,
             learned: self.learned,
-            blank: self.learned == 0 && given.iter().all(|feature| feature.value == 0.0),
+            blank: self.learned == 0
+                && (self.is_new_to_view() || given.iter().all(|feature| feature.value == 0.0)),
         })
     }
 

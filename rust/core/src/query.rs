@@ -73,7 +73,8 @@ pub struct Moment {
     pub squared_norm: f64,
     /// Events learned before it.
     pub learned: u64,
-    /// Before the first answer: whether it shows nothing, all its values being 0.
+    /// Before the first answer: whether it shows nothing, all its values being 0 or the view
+    /// being too new to tell.
     pub blank: bool,
 }
 
@@ -162,11 +163,13 @@ fn by_quantile(rate: f64, state: &mut QueryState, now: Moment, coin: f64) -> (bo
         (wanted, f64::from(u8::from(wanted)))
     } else {
         let unsure = now.confidence < SPREAD * rate * state.mean_margin * state.tilt.exp();
-        let wanted = unsure || coin < EXPLORED * rate;
+        // While all margins are 0, as with one class of several known, chance alone can ask.
+        let chance = if state.mean_margin == 0.0 { rate } else { EXPLORED * rate };
+        let wanted = unsure || coin < chance;
         let missed = rate - f64::from(u8::from(wanted));
         let tilt = state.tilt + missed / (1.0 + asked).sqrt();
         state.tilt = tilt.clamp(-LARGEST_TILT, LARGEST_TILT);
-        (wanted, if unsure { 1.0 } else { EXPLORED * rate })
+        (wanted, if unsure { 1.0 } else { chance })
     };
     if asked < rate * t + 2.0 * (rate * t).sqrt() + BURST {
         (wanted, probability)
@@ -247,6 +250,12 @@ mod tests {
                 assert!(asked as f64 <= expected + 2.0 * expected.sqrt() + 4.0);
             }
         }
+    }
+
+    #[test]
+    fn margins_that_are_all_0_are_asked_about_by_chance_at_the_rate() {
+        let share = share_asked(QueryRule::Quantile { rate: 0.1 }, 20_000, |_| 0.0);
+        assert!((share - 0.1).abs() < 0.01, "{share}");
     }
 
     #[test]

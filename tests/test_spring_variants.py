@@ -1,0 +1,111 @@
+"""What was tried on Spring: the NumPy program is the core's Spring, and its studies can be read."""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater.experiments.learners import algorithm
+from headwater.experiments.plan import read_study
+from headwater.types import Rows
+from reference.random import generators, uniform
+
+STUDIES = Path(__file__).parent.parent / "studies"
+EVENTS, HELD = 500, 60
+
+
+@pytest.fixture
+def variants(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(STUDIES))
+    return importlib.import_module("spring_variants")
+
+
+def coins(seed: int) -> Callable[[], float]:
+    """The numbers that the core draws."""
+    state = generators(seed)[0]
+
+    def draw() -> float:
+        nonlocal state
+        number, state = uniform(state)
+        return number
+
+    return draw
+
+
+def table(seed: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Eight sensors that follow two causes, with a constant one and one of whole numbers."""
+    generator = np.random.default_rng(seed)
+    causes = generator.normal(size=(EVENTS + HELD, 2))
+    values = 5 + causes @ generator.normal(size=(2, 8)) + generator.normal(size=(len(causes), 8))
+    values[:, 3] = 7.0
+    values[:, 4] = np.round(values[:, 4])
+    return values, np.where(causes[:, 0] + 0.3 * generator.normal(size=len(causes)) > 0, 1, -1)
+
+
+def rows(values: np.ndarray[Any, Any]) -> Rows:
+    """A dense table as a stream shows it."""
+    return hw.streams.Trapezoid(values, np.ones(len(values)), chunks=1, shuffle=False).batch()[0]
+
+
+STREAMS: dict[str, Callable[..., Any]] = {
+    "trapezoid": lambda X, y: hw.streams.Trapezoid(X, y, chunks=4, shuffle=False),
+    "varying": lambda X, y: hw.streams.Varying(X, y, removed=0.5, shuffle=False),
+    "replaced": lambda X, y: hw.streams.Replacement(X, y, shuffle=False),
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_without_a_variant_it_is_the_core_s_spring(variants: Any, kind: str) -> None:
+    values, labels = table(seed=len(kind))
+    X, y = STREAMS[kind](values[:EVENTS], labels[:EVENTS]).batch()
+    core, plain = hw.Spring(label_rate=0.1, seed=3), variants.Plain(0.1, coin=coins(3))
+    expected, found = core.simulate(X, y), plain.simulate(X, y)
+    np.testing.assert_array_equal(found.asked, expected.asked)
+    assert found.asked.sum() > 30
+    np.testing.assert_allclose(found.margin, expected.margin, rtol=0, atol=1e-9)
+    test = rows(values[EVENTS:])
+    np.testing.assert_allclose(plain.margin_many(test), core.margin_many(test), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "file", sorted(STUDIES.glob("spring-variants*.toml")), ids=lambda f: f.stem
+)
+def test_every_learner_of_the_studies_learns_and_differs(variants: Any, file: Path) -> None:
+    values, labels = table(seed=1)
+    X, y = STREAMS["trapezoid"](values[:EVENTS], labels[:EVENTS]).batch()
+    said = {}
+    for plan in read_study(file).learners:
+        learner = algorithm(plan.algorithm).make(label_rate=0.1, seed=1)
+        learner.simulate(X, y)
+        said[plan.name] = tuple(learner.margin_many(rows(values[EVENTS:])))
+        right = np.mean((np.array(said[plan.name]) > 0) == (labels[EVENTS:] > 0))
+        assert right > 0.6, plan.name
+    assert len(set(said.values())) >= 4  # some choose what Spring has anyway
+
+
+def test_the_map_passes_on_what_vanished_features_said(variants: Any) -> None:
+    """Two halves that say the same: after the switch the new one says it without an answer."""
+    generator = np.random.default_rng(5)
+    half = generator.normal(size=(400, 3))
+    X, y = hw.streams.Replacement(
+        np.hstack([half, half]), np.where(half[:, 0] > 0, 1, -1), overlap=30, shuffle=False
+    ).batch()
+    mapped = variants.MappedFreely(0.1)
+    before = 0
+
+    def stop(slots: Any, z: Any, f: Any, label: int) -> None:
+        nonlocal before
+        if mapped.t <= 170:  # no answers once both are shown
+            before += 1
+            variants.Plain.learn(mapped, slots, z, f, label)
+
+    mapped.learn = stop
+    mapped.simulate(X, y)
+    assert before > 5
+    old, new = mapped.w[0, :3], mapped.w[0, 3:]
+    cosine = old @ new / np.linalg.norm(old) / np.linalg.norm(new)
+    assert cosine > 0.95
