@@ -75,7 +75,7 @@ def approx(wanted: Any, size: float = 1.0) -> Any:
 
 
 def assert_same(got: State, wanted: State) -> None:
-    """Equal to 1e-9 of the largest weight, or of the numbers themselves."""
+    """Equal to 1e-9 of the largest weight or step, or of the numbers themselves."""
     assert got.view.features.keys() == wanted.view.features.keys()
     for name, one in wanted.view.features.items():
         other = got.view.features[name]
@@ -95,7 +95,9 @@ def assert_same(got: State, wanted: State) -> None:
 
 
 def assert_same_dual(got: DualState, wanted: DualState) -> None:
+    # A weight is a sum of α·y·z, which may cancel: rounding is as large as its terms.
     sizes = [abs(w) for weights in wanted.weights for w in weights.values()]
+    sizes += [alpha for example in wanted.store for alpha in example.alphas]
     largest = max(sizes, default=0.0)
     assert len(got.weights) == len(wanted.weights)
     for mine, theirs in zip(got.weights, wanted.weights, strict=True):

@@ -1,4 +1,4 @@
-"""Learners, and the slots that they are made of. All of them are imported here: a file names one."""
+"""Learners, and the slots that they are made of; all are imported, so that a file may name any."""
 
 from headwater.learners import (
     fesl,
