@@ -80,14 +80,25 @@ impl Calibration {
         if self.mean_lead == 0.0 {
             return;
         }
+        // P(k) = part / total
         let (mut total, mut sum, mut squares, mut own) = (0.0, 0.0, 0.0, 0.0);
-        for (k, t) in self.behind(scores).enumerate() {
-            let (t, part) = (t.max(-FLAT), t.exp()); // P(k) = part / total
-            total += part;
-            sum += part * t;
-            squares += part * t * t;
-            if k == class {
+        if let &[one, other] = scores {
+            // The larger has t = 0, which adds to the total alone.
+            let t = -lead / self.mean_lead * self.slope;
+            let (t, part) = (t.max(-FLAT), t.exp());
+            (total, sum, squares) = (1.0 + part, part * t, part * t * t);
+            if one != other && (one < other) == (class == 0) {
                 own = t;
+            }
+        } else {
+            for (k, t) in self.behind(scores).enumerate() {
+                let (t, part) = (t.max(-FLAT), t.exp());
+                total += part;
+                sum += part * t;
+                squares += part * t * t;
+                if k == class {
+                    own = t;
+                }
             }
         }
         let mean = sum / total;

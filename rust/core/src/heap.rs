@@ -28,6 +28,9 @@ impl Entry {
     }
 }
 
+/// Children of an entry: few levels, so that few entries move, and they lie side by side.
+const BRANCHES: usize = 4;
+
 #[derive(Clone, Debug, Default)]
 pub struct Heap {
     entries: Vec<Entry>,
@@ -101,7 +104,7 @@ impl Heap {
         for (position, entry) in self.entries.iter().enumerate() {
             self.positions[entry.slot() as usize] = position as u32;
         }
-        for position in (0..self.entries.len() / 2).rev() {
+        for position in (0..self.entries.len().div_ceil(BRANCHES)).rev() {
             self.sift_down(position);
         }
     }
@@ -159,7 +162,7 @@ impl Heap {
     fn sift_up(&mut self, mut position: usize) {
         let entry = self.entries[position];
         while position > 0 {
-            let parent = (position - 1) / 2;
+            let parent = (position - 1) / BRANCHES;
             if entry > self.entries[parent] {
                 break;
             }
@@ -172,18 +175,25 @@ impl Heap {
     fn sift_down(&mut self, mut position: usize) {
         let entry = self.entries[position];
         loop {
-            let left = 2 * position + 1;
-            let smaller = match self.entries.get(left..) {
-                // Added, not branched on: which of the two it is cannot be foreseen.
-                Some([a, b, ..]) => left + usize::from(b < a),
-                Some([_]) => left,
-                _ => break,
+            let first = BRANCHES * position + 1;
+            let smallest = match self.entries.get(first..) {
+                // Added, not branched on: which of them it is cannot be foreseen.
+                Some(&[a, b, c, d, ..]) => {
+                    let (left, right) = (usize::from(b < a), 2 + usize::from(d < c));
+                    let (low, high) = (if b < a { b } else { a }, if d < c { d } else { c });
+                    first + if high < low { right } else { left }
+                }
+                Some(few) => match (0..few.len()).min_by(|&a, &b| few[a].0.cmp(&few[b].0)) {
+                    Some(place) => first + place,
+                    None => break,
+                },
+                None => break,
             };
-            if entry < self.entries[smaller] {
+            if entry < self.entries[smallest] {
                 break;
             }
-            self.put(position, self.entries[smaller]);
-            position = smaller;
+            self.put(position, self.entries[smallest]);
+            position = smallest;
         }
         self.put(position, entry);
     }
