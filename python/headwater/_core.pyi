@@ -15,6 +15,7 @@ __version__: str
 
 _Csr: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], int]
 _Arrays: TypeAlias = _Csr | NDArray[np.float64]
+_Answers: TypeAlias = Sequence[Label | None] | NDArray[np.bool_] | NDArray[np.int64]
 
 _Source: TypeAlias = tuple[str, str, str | None, str | None, bool]
 _Told: TypeAlias = tuple[int, int, int, float, int, int, int, int, list[str]]
@@ -100,7 +101,7 @@ class Learner:
     def _learned_of_each(self) -> tuple[int, int]: ...
     def _features(self) -> list[tuple[Name, int, int, int, Any]]: ...
     def _simulate(
-        self, rows: _Arrays, names: Sequence[Name] | None, y: Sequence[Label | None]
+        self, rows: _Arrays, names: Sequence[Name] | None, y: _Answers
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]: ...
     def _simulate_file(
         self,
@@ -108,9 +109,7 @@ class Learner:
         decisions: str | None,
         progress: Callable[..., object] | None,
     ) -> _Told: ...
-    def _learn_many(
-        self, rows: _Arrays, names: Sequence[Name] | None, y: Sequence[Label | None]
-    ) -> None: ...
+    def _learn_many(self, rows: _Arrays, names: Sequence[Name] | None, y: _Answers) -> None: ...
     def _predict_many(
         self, rows: _Arrays, names: Sequence[Name] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...

@@ -11,6 +11,7 @@ from headwater.learners import frames
 from headwater.types import Label, Name
 
 Arrays: TypeAlias = frames.Csr | NDArray[np.float64]
+Answers: TypeAlias = list[Label | None] | NDArray[np.bool_] | NDArray[np.int64]
 
 COMPACT_ABOVE = 1_000_000  # columns; the core keeps a number a column
 
@@ -47,10 +48,12 @@ def _read_csr(X: Any, names: list[Name] | None) -> tuple[frames.Csr, list[Name] 
         columns = int(shape[1])
     else:
         columns = len(names) if names is not None else int(indices.max(initial=-1)) + 1
-    if indices.size and (indices.min() < 0 or indices.max() >= columns):
-        wrong = indices[(indices < 0) | (indices >= columns)][0]
-        raise EventError(f"X: column {wrong} does not exist; there are {columns}.")
-    if columns > COMPACT_ABOVE and columns > indices.size:
+    compact = columns > COMPACT_ABOVE and columns > indices.size
+    if indices.size and (compact or indices.dtype != np.int32):  # otherwise the core finds it
+        wrong = indices[(indices < 0) | (indices >= columns)]
+        if wrong.size:
+            raise EventError(f"X: column {wrong[0]} does not exist; there are {columns}.")
+    if compact:
         if names is not None and len(names) != columns:
             raise EventError(f"names: expected one a column, {columns} in all, got {len(names)}.")
         used, indices = np.unique(indices, return_inverse=True)
@@ -96,10 +99,12 @@ def _numbers(values: Any) -> NDArray[np.float64]:
     )
 
 
-def read_labels(y: Any) -> list[Label | None]:
-    """`y` as a list, without NumPy's types where NumPy knows better."""
+def read_labels(y: Any) -> Answers:
+    """`y` as an array of bools or integers, or as a list without NumPy's types."""
     if frames.library_of(y) is not None:
         return frames.read_labels(y)
+    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "bi":
+        return y.astype(bool if y.dtype.kind == "b" else np.int64, copy=False)
     if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
         raise LabelError(f"y: expected one label a row, got {y!r}.")
     listed = y.tolist() if hasattr(y, "tolist") else list(y)

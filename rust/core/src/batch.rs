@@ -247,19 +247,28 @@ impl<'a> Reader<'a> {
             }
         }
         if let Some(view) = &learner.view {
-            let (seats, columns) = (&mut self.seats, &self.columns);
-            let (count, mut unseated) = (self.event.features.len(), false);
-            self.event.seats.clear();
-            self.event.seats.extend((0..count).map(|position| {
-                let column = columns.column(position);
-                let seat = &mut seats[column];
-                if *seat == UNSEEN {
-                    *seat = view.seat(names.name(column));
+            let (seats, event) = (&self.seats, &mut self.event);
+            event.seats.clear();
+            match &self.columns {
+                Which::Row(columns) => {
+                    event.seats.extend(columns.iter().map(|&column| seats[column as usize]));
                 }
-                unseated |= *seat == UNKNOWN;
-                *seat
-            }));
-            self.unseated = unseated;
+                Which::All => event.seats.extend_from_slice(seats),
+                Which::Some(columns) => {
+                    event.seats.extend(columns.iter().map(|&column| seats[column as usize]));
+                }
+            }
+            // UNSEEN and UNKNOWN are the two largest.
+            self.unseated = event.seats.iter().fold(false, |some, &seat| some | (seat >= UNSEEN));
+            if self.unseated {
+                for (position, seat) in event.seats.iter_mut().enumerate() {
+                    if *seat == UNSEEN {
+                        let column = self.columns.column(position);
+                        *seat = view.seat(names.name(column));
+                        self.seats[column] = *seat;
+                    }
+                }
+            }
         }
     }
 
@@ -303,8 +312,8 @@ impl<'a> Reader<'a> {
         decision: &Decision,
     ) -> Result<(), Error> {
         let names = Present { columns: &self.columns, names: self.batch.columns };
-        let (weight, margin) = (decision.weight(), Some(decision.margin));
-        if learner.study(&mut self.event.features, &names, label, weight, margin)? {
+        let (weight, products) = (decision.weight(), Some(decision.products()));
+        if learner.study(&mut self.event.features, &names, label, weight, products)? {
             self.remember_slots();
         }
         Ok(())
@@ -373,25 +382,29 @@ impl Learner {
         labels: impl IntoIterator<Item = Option<&'a Label>>,
     ) -> Result<(), Error> {
         let mut known = self.labels().clone();
+        let mut fine = [None, None]; // the last two that were looked at: most are one of them
         for (row, label) in labels.into_iter().enumerate() {
-            if let Some(label) = label {
-                let reading = known.read(label).map_err(|error| at_row(row, error))?;
-                if known.is_binary() {
-                    known.learn(&reading, label); // its form binds those that follow
-                }
+            let Some(label) = label else { continue };
+            if fine.iter().flatten().any(|&one| label.is_written_like(one)) {
+                continue;
             }
+            let reading = known.read(label).map_err(|error| at_row(row, error))?;
+            if known.is_binary() {
+                known.learn(&reading, label); // its form binds those that follow
+            }
+            fine = [Some(label), fine[0]];
         }
         Ok(())
     }
 
     /// The whole loop: decide on each event, and learn those asked for whose label there is.
     ///
-    /// `tick` is called before each row; its `false` stops the batch there.
+    /// `decided` is told each decision. `tick` is called before each row; its `false` stops the batch there.
     pub fn simulate(
         &mut self,
         batch: &Batch<'_>,
         labels: &[Option<Label>],
-        decisions: &mut Vec<Decision>,
+        mut decided: impl FnMut(Decision),
         mut tick: impl FnMut(usize) -> bool,
     ) -> Result<(), Error> {
         self.check_labels(labels.iter().map(Option::as_ref))?;
@@ -402,7 +415,7 @@ impl Learner {
             }
             reader.read(self, row);
             let decision = reader.decide(self).map_err(|error| at_row(row, error))?;
-            decisions.push(decision);
+            decided(decision);
             if let (true, Some(label)) = (decision.asked, label) {
                 reader.study(self, label, &decision).map_err(|error| at_row(row, error))?;
             }

@@ -18,6 +18,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::elementary::exp;
+
 /// γ: what is left of a label's say after the next one. It speaks for the last hundred or so.
 const FADING: f64 = 0.99;
 /// The most that one label counts: rare questions would otherwise drown the others.
@@ -85,14 +87,14 @@ impl Calibration {
         if let &[one, other] = scores {
             // The larger has t = 0, which adds to the total alone.
             let t = -lead / self.mean_lead * self.slope;
-            let (t, part) = (t.max(-FLAT), t.exp());
+            let (t, part) = (t.max(-FLAT), exp(t));
             (total, sum, squares) = (1.0 + part, part * t, part * t * t);
             if one != other && (one < other) == (class == 0) {
                 own = t;
             }
         } else {
             for (k, t) in self.behind(scores).enumerate() {
-                let (t, part) = (t.max(-FLAT), t.exp());
+                let (t, part) = (t.max(-FLAT), exp(t));
                 total += part;
                 sum += part * t;
                 squares += part * t * t;
@@ -101,10 +103,11 @@ impl Calibration {
                 }
             }
         }
-        let mean = sum / total;
-        self.information += weight * (squares / total - mean * mean).max(0.0);
+        let inverse = 1.0 / total;
+        let mean = sum * inverse;
+        self.information += weight * (squares * inverse - mean * mean).max(0.0);
         let step = weight * (own - mean) / (1.0 + self.information);
-        let longer = self.slope * step.clamp(-LONGEST_STEP, LONGEST_STEP).exp();
+        let longer = self.slope * exp(step.clamp(-LONGEST_STEP, LONGEST_STEP));
         self.slope = longer.clamp(*SLOPES.start(), *SLOPES.end());
     }
 

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::logistic;
+use crate::elementary::exp;
 use crate::random::Generator;
 use crate::update::{Narrowing, Step};
 use crate::view::View;
@@ -43,6 +43,8 @@ pub struct DualConfig {
 #[derive(Clone, Debug, Default)]
 struct Example {
     features: Vec<Feature>,
+    /// Σx² of all but the last few, which are the learner's own if it has any: those may change.
+    squares: f64,
     class: usize,
     /// α in each weight vector; vectors beyond them have 0.
     alphas: Vec<f64>,
@@ -76,20 +78,45 @@ struct ExampleState {
     alphas: Vec<f64>,
 }
 
+impl Example {
+    /// Where the last few begin.
+    fn own(&self) -> usize {
+        self.features.len().saturating_sub(OWN_FEATURES)
+    }
+
+    fn sum_squares(&mut self) {
+        self.squares = 0.0;
+        for feature in &self.features[..self.own()] {
+            self.squares += feature.value * feature.value;
+        }
+    }
+
+    /// ‖x‖²
+    fn squared_norm(&self) -> f64 {
+        let own = self.features[self.own()..].iter();
+        own.fold(self.squares, |sum, feature| sum + feature.value * feature.value)
+    }
+}
+
 /// The α that is best for an event, its α being `old` and `y w·x` being `margin`.
 fn best_alpha(old: f64, margin: f64, squared_norm: f64, c: f64) -> f64 {
     let beta = margin - squared_norm * old;
     let slope = squared_norm * c;
     let mut u = -beta / (1.0 + slope / 4.0);
     for _ in 0..MOST_STEPS {
-        let s = logistic(u);
+        let s = sigma(u);
         let step = (u + slope * s + beta) / (1.0 + slope * s * (1.0 - s));
         u -= step;
         if step.abs() < NEAR {
             break;
         }
     }
-    c * logistic(u)
+    c * sigma(u)
+}
+
+/// `σ(z) = 1/(1 + e^{−z})`
+fn sigma(z: f64) -> f64 {
+    1.0 / (1.0 + exp(-z))
 }
 
 impl Dual {
@@ -135,6 +162,7 @@ impl Dual {
                 feature.slot = survivors.of(feature.slot);
             }
             example.features.retain(|feature| feature.slot != UNKNOWN);
+            example.sum_squares();
         }
     }
 
@@ -173,6 +201,7 @@ impl Dual {
         }
         example.features.clear();
         example.features.extend_from_slice(features);
+        example.sum_squares();
         example.alphas.clear();
         example.class = class;
         self.store.push_back(example);
@@ -180,7 +209,7 @@ impl Dual {
 
     /// Bring the factor of a stored event up to date, and its part in the weights.
     fn restate(&mut self, place: usize, view: Option<&View>, weights: &mut Weights) {
-        let Example { features, class, alphas } = &mut self.store[place];
+        let Example { features, class, alphas, .. } = &mut self.store[place];
         let Some(at) = features.len().checked_sub(OWN_FEATURES) else { return };
         let Some(now) = view.and_then(|view| view.factor(&features[..at])) else { return };
         let change = now - std::mem::replace(&mut features[at].value, now);
@@ -194,14 +223,14 @@ impl Dual {
     fn step(&mut self, place: usize, weights: &mut Weights, kept: usize, draws: &mut Generator) {
         let vectors = weights.vectors.len();
         let Some(example) = self.store.get(place) else { return };
-        let squared_norm: f64 = example.features.iter().map(|f| f.value * f.value).sum();
+        let squared_norm = example.squared_norm();
         if squared_norm == 0.0 || (self.multiclass && vectors < 2) {
             return; // no feature to move, or no class to tell this one from
         }
         let total = self.total();
         for vector in 0..vectors {
             let own = self.count_of(vector);
-            let Example { features, class, alphas } = &mut self.store[place];
+            let Example { features, class, alphas, .. } = &mut self.store[place];
             alphas.resize(vectors, 0.0);
             let y = sign(self.multiclass, vector, *class);
             let same = if y > 0.0 { own } else { total - own };
@@ -265,11 +294,14 @@ impl Dual {
                 return Err("a number of a stored event is too large or not finite");
             }
             let feature = |(&slot, &value)| Feature { slot, value };
-            self.store.push_back(Example {
+            let mut example = Example {
                 features: one.slots.iter().zip(&one.values).map(feature).collect(),
+                squares: 0.0,
                 class: one.class,
                 alphas: one.alphas.clone(),
-            });
+            };
+            example.sum_squares();
+            self.store.push_back(example);
         }
         self.counts.clone_from(&state.counts);
         self.cursor = state.cursor;
@@ -290,6 +322,7 @@ fn plain() -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::logistic;
     use crate::sparsify::Sparsifier;
 
     #[test]

@@ -271,7 +271,7 @@ impl Fesl {
         let margin = self.margin(&self.outlook(features), draws);
         match self.config.loss {
             Loss::Logistic => Score::by_sign(margin),
-            Loss::Square => Score { class: None, margin, confidence: 0.0 },
+            Loss::Square => Score { class: None, margin, confidence: 0.0, squared_norm: None },
         }
     }
 
@@ -523,7 +523,7 @@ mod tests {
             names,
             positives: 0,
             negatives: 0,
-            margin: None,
+            products: None,
         };
         model.learn(&lesson, &mut Generator::from_seed(0)).unwrap();
     }

@@ -31,6 +31,17 @@ impl PartialEq for Label {
     }
 }
 
+impl Label {
+    /// Whether it is the same label, written the same way, by a quick look.
+    pub fn is_written_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Bool(a), Self::Bool(b)) => a == b,
+            (Self::Int(a), Self::Int(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
 impl std::fmt::Display for Label {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

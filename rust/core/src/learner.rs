@@ -6,7 +6,7 @@ use crate::calibration::{Calibration, weight_of};
 use crate::fesl::{Fesl, FeslConfig};
 use crate::labels::{Label, Labels};
 use crate::linear::{Linear, LinearConfig};
-use crate::model::{Lesson, Model, Score, Target, squared_norm};
+use crate::model::{Lesson, Model, Products, Score, Target, finite_norm, squared_norm};
 use crate::olvf::{Olvf, OlvfConfig};
 use crate::partial::{Partial, PartialConfig};
 use crate::query::{Moment, QueryRule, QueryState};
@@ -116,9 +116,16 @@ pub struct Decision {
     pub margin: f64,
     pub query_probability: f64,
     pub asked: bool,
+    /// ‖x‖² as the model sees the event, if it was found on the way.
+    pub squared_norm: Option<f64>,
 }
 
 impl Decision {
+    /// What need not be found again if the event is learned before anything else is.
+    pub fn products(&self) -> Products {
+        Products { margin: self.margin, squared_norm: self.squared_norm }
+    }
+
     /// What its label counts among those that say how sure margins are: one that was asked for
     /// stands for all those that were not.
     pub fn weight(&self) -> f64 {
@@ -486,7 +493,8 @@ impl Learner {
         let (asked, query_probability) = self.config.query.ask(&mut self.query_state, now, coin);
         self.seen += 1;
         self.asked += u64::from(asked);
-        Ok(Decision { class: score.class, margin: score.margin, query_probability, asked })
+        let Score { class, margin, squared_norm, .. } = score;
+        Ok(Decision { class, margin, query_probability, asked, squared_norm })
     }
 
     /// Whether there is a view that knows too few events to show what one is like.
@@ -500,7 +508,7 @@ impl Learner {
         } else if self.is_closed() || self.is_full() {
             squared_norm(&known(features))?
         } else {
-            squared_norm(features)?
+            score.squared_norm.map_or_else(|| squared_norm(features), finite_norm)?
         };
         let given = &features[..features.len() - self.added_slots.len()];
         Ok(Moment {
@@ -520,8 +528,8 @@ impl Learner {
         let now = self.moment(&score, features)?;
         let (asked, query_probability) =
             self.config.query.ask(&mut self.query_state.clone(), now, 1.0);
-        let Score { class, margin, .. } = score;
-        let decision = Decision { class, margin, query_probability, asked };
+        let Score { class, margin, squared_norm, .. } = score;
+        let decision = Decision { class, margin, query_probability, asked, squared_norm };
         Ok((self.model.contributions(features, &self.draws), decision))
     }
 
@@ -550,20 +558,19 @@ impl Learner {
     }
 
     /// Learn an event that was decided on before: its features as [`Self::decide`] left them, the
-    /// learner's own at their end. `weight` is what the label counts for the probabilities, `margin`
-    /// that of the decision if nothing was learned since. New names
-    /// get their slots, which are filled in. True if there were any. Where features are let go, no slot
-    /// of before is right any more.
+    /// learner's own at their end. `weight` is what the label counts for the probabilities, `products`
+    /// those of the decision if nothing was learned since. New names get their slots, which are filled
+    /// in. True if there were any. Where features are let go, no slot of before is right any more.
     pub fn study(
         &mut self,
         features: &mut [Feature],
         names: &(impl Names + ?Sized),
         label: &Label,
         weight: f64,
-        margin: Option<f64>,
+        mut products: Option<Products>,
     ) -> Result<bool, Error> {
         if self.is_closed() && features.iter().any(|feature| feature.slot == UNKNOWN) {
-            return self.study(&mut known(features), names, label, weight, margin);
+            return self.study(&mut known(features), names, label, weight, None);
         }
         let reading = self.labels.read(label)?;
         let (added, given) = (self.added_names(), features.len() - self.added_names().len());
@@ -587,6 +594,7 @@ impl Learner {
             &*features
         } else {
             taken = self::known(features);
+            products = None;
             &taken
         };
         let binary = self.labels.is_binary();
@@ -598,7 +606,7 @@ impl Learner {
             names: known + new.len(),
             positives: self.positives + u64::from(positive),
             negatives: self.negatives + u64::from(binary && !positive),
-            margin,
+            products,
         };
         let learned = self.model.learn(&lesson, self.view.as_ref(), &mut self.draws)?;
 

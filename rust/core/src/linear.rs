@@ -164,12 +164,15 @@ impl Linear {
 
     pub fn score(&self, features: &[Feature]) -> Score {
         match self.config.task {
-            Task::Binary => Score::by_sign(self.weights.dot(0, features)),
+            Task::Binary => {
+                let (margin, squared_norm) = self.weights.dot_and_norm(0, features);
+                Score { squared_norm: Some(squared_norm), ..Score::by_sign(margin) }
+            }
             Task::Regression { .. } => {
-                let margin = self.weights.dot(0, features);
+                let (margin, squared_norm) = self.weights.dot_and_norm(0, features);
                 let expected = self.errors.as_ref();
                 let confidence = expected.map_or(1.0, |errors| errors.confidence(features));
-                Score { class: None, margin, confidence }
+                Score { class: None, margin, confidence, squared_norm: Some(squared_norm) }
             }
             Task::Multiclass => {
                 let scores = self.weights.dots(features);
@@ -178,7 +181,7 @@ impl Linear {
                     (Some(first), Some(second)) => scores[first] - scores[second],
                     _ => 0.0,
                 };
-                Score { class, margin, confidence: margin }
+                Score { class, margin, confidence: margin, squared_norm: None }
             }
         }
     }
@@ -267,7 +270,8 @@ impl Linear {
 
     /// `w·x` where there is one weight vector.
     fn margin(&self, lesson: &Lesson<'_>) -> f64 {
-        lesson.margin.unwrap_or_else(|| self.weights.dot(0, lesson.features))
+        let known = lesson.products.map(|products| products.margin);
+        known.unwrap_or_else(|| self.weights.dot(0, lesson.features))
     }
 
     fn plan(&self, lesson: &Lesson<'_>) -> Result<Plan, Error> {

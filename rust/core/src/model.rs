@@ -27,12 +27,15 @@ pub struct Score {
     pub margin: f64,
     /// How sure it is: what a query rule looks at.
     pub confidence: f64,
+    /// ‖x‖², if it was found on the way.
+    pub squared_norm: Option<f64>,
 }
 
 impl Score {
     /// A binary prediction by the sign of the margin.
     pub fn by_sign(margin: f64) -> Self {
-        Self { class: Some(usize::from(margin > 0.0)), margin, confidence: margin.abs() }
+        let class = Some(usize::from(margin > 0.0));
+        Self { class, margin, confidence: margin.abs(), squared_norm: None }
     }
 }
 
@@ -81,6 +84,13 @@ impl Scores {
     }
 }
 
+/// What a decision found of an event; it holds as long as nothing is learned.
+#[derive(Clone, Copy, Debug)]
+pub struct Products {
+    pub margin: f64,
+    pub squared_norm: Option<f64>,
+}
+
 /// An event to learn from.
 #[derive(Clone, Copy, Debug)]
 pub struct Lesson<'a> {
@@ -93,8 +103,8 @@ pub struct Lesson<'a> {
     /// Binary labels learned, this one included.
     pub positives: u64,
     pub negatives: u64,
-    /// The margin of the event, if it is known from its decision and nothing was learned since.
-    pub margin: Option<f64>,
+    /// What is known from its decision.
+    pub products: Option<Products>,
 }
 
 impl Lesson<'_> {
@@ -104,7 +114,10 @@ impl Lesson<'_> {
 
     /// ‖x‖²
     pub fn squared_norm(&self) -> Result<f64, Error> {
-        squared_norm(self.features)
+        match self.products.and_then(|products| products.squared_norm) {
+            Some(sum) => finite_norm(sum),
+            None => squared_norm(self.features),
+        }
     }
 }
 
@@ -113,6 +126,10 @@ pub fn squared_norm(features: &[Feature]) -> Result<f64, Error> {
     for feature in features {
         sum += feature.value * feature.value;
     }
+    finite_norm(sum)
+}
+
+pub fn finite_norm(sum: f64) -> Result<f64, Error> {
     if f64::is_finite(sum) { Ok(sum) } else { Err(too_large("its squared length")) }
 }
 

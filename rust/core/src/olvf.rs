@@ -456,7 +456,7 @@ mod tests {
             names,
             positives: 0,
             negatives: 0,
-            margin: None,
+            products: None,
         })
     }
 

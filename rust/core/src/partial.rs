@@ -218,7 +218,7 @@ mod tests {
             names: 8,
             positives: 1,
             negatives: 0,
-            margin: None,
+            products: None,
         };
         let before = draws.clone();
         assert!(model.learn(&lesson, &mut draws).unwrap().mistake);

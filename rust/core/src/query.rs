@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::elementary::exp;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueryRule {
     All,
@@ -162,7 +164,7 @@ fn by_quantile(rate: f64, state: &mut QueryState, now: Moment, coin: f64) -> (bo
         let wanted = now.asked < FIRST && !now.blank;
         (wanted, f64::from(u8::from(wanted)))
     } else {
-        let unsure = now.confidence < SPREAD * rate * state.mean_margin * state.tilt.exp();
+        let unsure = now.confidence < SPREAD * rate * state.mean_margin * exp(state.tilt);
         // While all margins are 0, as with one class of several known, chance alone can ask.
         let chance = if state.mean_margin == 0.0 { rate } else { EXPLORED * rate };
         let wanted = unsure || coin < chance;

@@ -162,7 +162,7 @@ mod tests {
             names,
             positives: 0,
             negatives: 0,
-            margin: None,
+            products: None,
         };
         model.learn(&lesson).unwrap();
     }

@@ -223,7 +223,7 @@ mod tests {
 
     fn lesson(features: &[Feature], class: usize, known: usize, names: usize) -> Lesson<'_> {
         let target = Target::Class(class);
-        Lesson { features, target, known, names, positives: 1, negatives: 1, margin: None }
+        Lesson { features, target, known, names, positives: 1, negatives: 1, products: None }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::bound::Bound;
+use crate::four::{FOUR, Four, four, ln, sum};
 use crate::model::too_large;
 use crate::vocabulary::{Name, Names, Slot, Survivors, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
@@ -20,21 +21,27 @@ use crate::whole::{Sums, Whole, loading_step, trust};
 
 const CLIP: f64 = 3.0; // of a scaled value
 const GROSS: f64 = 10.0; // deviations beyond which a value is cut before it is counted
-const WARM: u64 = 10; // values after which gross errors are cut
+const WARM: f64 = 10.0; // values after which gross errors are cut
+const STILL: f64 = 1e-24; // variance by squared mean of a feature that has not moved
+const LARGEST: f64 = 1e140; // of a value: no sum of squares of such values overflows
+const LARGEST_SQUARES: f64 = 1e300; // in a file
 const LARGEST_LOADING: f64 = 1e100; // in a file; they are below 1 by themselves
+const LARGEST_LOG: f64 = 800.0; // in a file; that of a float is less
+const LARGEST_COUNT: u64 = 1 << 53;
 
-/// What is known of one feature: 64 bytes, a line of the cache.
+/// What is known of one feature: a line of the cache. Counts are floats, which are exact below 2⁵³.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(align(64))]
 struct Entry {
     /// Times seen.
-    n: u64,
+    n: f64,
     mean: f64,
     /// Sum of squared deviations.
     squares: f64,
     /// Times seen in the round right after another time.
-    runs: u64,
-    first: u64,
-    last: u64,
+    runs: f64,
+    first: f64,
+    last: f64,
     /// Its part in the common factor.
     loading: f64,
     /// a, which follows from `n` and `runs`.
@@ -42,102 +49,142 @@ struct Entry {
 }
 
 impl Entry {
-    fn new(round: u64) -> Self {
-        Self { first: round, ..Self::default() }
-    }
-
-    /// a = min(1, 2·runs/(n − 1))⁴
-    fn set_regularity(&mut self) {
-        self.regularity = if self.runs == 0 {
-            0.0
-        } else if 2 * self.runs >= self.n - 1 {
-            1.0
-        } else {
-            (2.0 * self.runs as f64 / (self.n - 1) as f64).powi(4)
-        };
-    }
-
-    /// Welford's step with the value, gross errors cut; returns what was counted.
-    fn count(&mut self, value: f64, round: u64, inverse: &mut Last) -> f64 {
-        if self.n > 0 && self.last + 1 == round {
-            self.runs += 1;
-        }
-        let mut value = value;
-        if self.n >= WARM && self.squares > 0.0 {
-            let (n, delta) = (self.n as f64, value - self.mean);
-            if delta * delta * n > GROSS * GROSS * self.squares {
-                let reach = GROSS * (self.squares / n).sqrt();
-                value = value.clamp(self.mean - reach, self.mean + reach);
-            }
-        }
-        let delta = value - self.mean;
-        self.n += 1;
-        self.mean += delta * inverse.of(self.n, f64::recip);
-        self.squares += delta * (value - self.mean);
-        self.last = round;
-        self.set_regularity();
-        value
-    }
-
-    /// A value as it counts, before the event is brought to length 1; `shared` is the size that
-    /// irregular features share.
-    fn scaled(&self, value: f64, shared: Option<f64>, round: u64, inverse: &mut Last) -> f64 {
-        let a = self.regularity;
-        let inverse = inverse.of(self.n, f64::recip);
-        let centre = a * self.mean;
-        let off = self.mean - centre;
-        let mut variance = self.squares * inverse + off * off;
-        if variance <= 1e-24 * self.mean * self.mean {
-            return 0.0; // constant so far
-        }
-        let mut size = None;
-        if let (true, Some(shared)) = (a < 1.0, shared) {
-            let square = shared * shared;
-            let within = square <= 100.0 * variance && variance <= 100.0 * square;
-            if a == 0.0 && within {
-                size = Some(shared);
-            } else {
-                let stdev = variance.sqrt();
-                let shared = (10.0 * stdev).min((stdev / 10.0).max(shared));
-                variance += (1.0 - a) * (1.0 - a) * (shared * shared - variance);
-            }
-        }
-        let size = size.unwrap_or_else(|| variance.sqrt());
-        let rounds = round + 1 - self.first;
-        let rarity = if rounds <= self.n { LN_2 } else { (1.0 + rounds as f64 * inverse).ln() };
-        ((value - centre) / size).clamp(-CLIP, CLIP) * rarity
+    fn new(round: f64) -> Self {
+        Self { first: round, last: f64::NEG_INFINITY, ..Self::default() }
     }
 
     /// λ
-    fn weight(&self, trusted: &mut Last) -> f64 {
-        if self.regularity == 0.0 {
-            return 0.0;
-        }
-        self.loading * trusted.of(self.n, trust) * self.regularity
+    fn weight(&self) -> f64 {
+        if self.regularity == 0.0 { 0.0 } else { self.loading * trust(self.n) * self.regularity }
     }
 }
 
-/// A feature's part in the common factor: λ, and a.
+/// a = min(1, 2·runs/(n − 1))⁴
+fn regularity(n: f64, runs: f64) -> f64 {
+    let share = least(2.0 * runs / most(n - 1.0, 1.0), 1.0);
+    (share * share) * (share * share)
+}
+
+/// Four features of an event side by side, so that the compiler can take several at a step: a
+/// number each of the event, of what is known, and of what follows. Nothing here branches on one
+/// of them. Places that no feature takes are filled by one that is always 0.
 #[derive(Clone, Copy, Debug)]
-struct Part {
-    weight: f64,
-    regularity: f64,
+struct Row {
+    value: Four,
+    n: Four,
+    mean: Four,
+    squares: Four,
+    runs: Four,
+    /// Rounds since the first time.
+    since: Four,
+    loading: Four,
+    regularity: Four,
+    /// 1/n
+    inverse: Four,
+    /// What the value counts; at first before the event is brought to length 1.
+    z: Four,
 }
 
-/// A number that follows from the times seen, which many features of an event have in common.
-#[derive(Default)]
-struct Last {
-    n: u64,
-    value: f64,
-}
+impl Row {
+    const EMPTY: Self = Self {
+        value: [0.0; FOUR],
+        n: [1.0; FOUR],
+        mean: [0.0; FOUR],
+        squares: [0.0; FOUR],
+        runs: [0.0; FOUR],
+        since: [1.0; FOUR],
+        loading: [0.0; FOUR],
+        regularity: [0.0; FOUR],
+        inverse: [1.0; FOUR],
+        z: [0.0; FOUR],
+    };
 
-impl Last {
-    fn of(&mut self, n: u64, value: impl Fn(f64) -> f64) -> f64 {
-        if n != self.n {
-            *self = Self { n, value: value(n as f64) };
-        }
-        self.value
+    fn put(&mut self, place: usize, value: f64, entry: &Entry, round: f64) {
+        self.value[place] = value;
+        self.n[place] = entry.n;
+        self.mean[place] = entry.mean;
+        self.squares[place] = entry.squares;
+        self.runs[place] = entry.runs + f64::from(u8::from(entry.last + 1.0 == round));
+        self.since[place] = round + 1.0 - entry.first;
+        self.loading[place] = entry.loading;
+        self.regularity[place] = entry.regularity;
     }
+
+    /// Welford's step with the values, gross errors cut, which are counted as sizes too.
+    fn count(&mut self, sizes: &mut Sizes) {
+        let Self { value, n, mean, squares, .. } = self;
+        let off = four(|i| value[i] - mean[i]);
+        let gross = |i| {
+            off[i] * off[i] * n[i] > GROSS * GROSS * squares[i] && n[i] >= WARM && squares[i] > 0.0
+        };
+        let mut counted = *value;
+        if (0..FOUR).any(gross) {
+            for i in (0..FOUR).filter(|&i| gross(i)) {
+                let reach = GROSS * (squares[i] / n[i]).sqrt();
+                counted[i] = value[i].clamp(mean[i] - reach, mean[i] + reach);
+            }
+        }
+        self.n = four(|i| self.n[i] + 1.0);
+        self.inverse = four(|i| 1.0 / self.n[i]);
+        let old = self.mean;
+        self.mean = four(|i| old[i] + (counted[i] - old[i]) * self.inverse[i]);
+        self.squares =
+            four(|i| self.squares[i] + (counted[i] - old[i]) * (counted[i] - self.mean[i]));
+        self.regularity = four(|i| regularity(self.n[i], self.runs[i]));
+        if !self.is_regular() {
+            sizes.add(counted, self.regularity);
+        }
+    }
+
+    /// Whether all four are as regular as can be.
+    fn is_regular(&self) -> bool {
+        self.regularity == [1.0; FOUR]
+    }
+
+    /// The values as they count, before the event is brought to length 1; `shared` is the size
+    /// that irregular features share.
+    fn scale(&mut self, shared: Option<f64>) {
+        let a = self.regularity;
+        let centre = four(|i| a[i] * self.mean[i]);
+        let off = four(|i| self.mean[i] - centre[i]);
+        let own = four(|i| self.squares[i] * self.inverse[i] + off[i] * off[i]);
+        let mut variance = own;
+        if let (Some(shared), false) = (shared, self.is_regular()) {
+            variance = four(|i| {
+                let stdev = own[i].sqrt();
+                let size = least(10.0 * stdev, most(0.1 * stdev, shared));
+                own[i] + (1.0 - a[i]) * (1.0 - a[i]) * (size * size - own[i])
+            });
+        }
+        let far = four(|i| (self.value[i] - centre[i]) / variance[i].sqrt());
+        let rarity = self.rarity();
+        self.z = four(|i| {
+            let z = most(least(far[i], CLIP), -CLIP) * rarity[i];
+            if own[i] <= STILL * self.mean[i] * self.mean[i] { 0.0 } else { z }
+        });
+    }
+
+    /// ln(1 + max(1, since/n))
+    fn rarity(&self) -> Four {
+        let often = (0..FOUR).fold(true, |all, i| all & (self.since[i] <= self.n[i]));
+        if often {
+            return [LN_2; FOUR];
+        }
+        ln(four(|i| 1.0 + most(self.since[i] * self.inverse[i], 1.0)))
+    }
+
+    /// λ
+    fn weight(&self) -> Four {
+        four(|i| self.loading[i] * trust(self.n[i]) * self.regularity[i])
+    }
+}
+
+fn most(x: f64, y: f64) -> f64 {
+    if x > y { x } else { y }
+}
+
+fn least(x: f64, y: f64) -> f64 {
+    if x < y { x } else { y }
 }
 
 /// The shared size of the values of irregular features: mean of ln|x|, and its weight.
@@ -154,53 +201,31 @@ impl Pool {
     }
 
     /// Count the values of an event.
-    fn count(&mut self, values: &LogSum) {
-        let weight = values.weight + values.count as f64;
+    fn count(&mut self, sizes: &Sizes) {
+        let weight = sum(sizes.weight);
         if weight > 0.0 {
             self.weight += weight;
-            self.log_size += (values.value() - weight * self.log_size) / self.weight;
+            self.log_size += (sum(sizes.logs) - weight * self.log_size) / self.weight;
         }
     }
 }
 
-/// A weighted sum of ln|x|. Values of weight 1, which most are, are multiplied first: the logarithm
-/// of a product of fractions in [1, 2) and the sum of their exponents.
-struct LogSum {
-    sum: f64,
-    weight: f64,
-    product: f64,
-    exponents: i64,
-    count: u64,
+/// Sums over the values of an event: of (1 − a)², and of it times ln|x|, where x is not 0.
+#[derive(Default)]
+struct Sizes {
+    weight: Four,
+    logs: Four,
 }
 
-impl LogSum {
-    fn new() -> Self {
-        Self { sum: 0.0, weight: 0.0, product: 1.0, exponents: 0, count: 0 }
-    }
-
-    fn add(&mut self, value: f64, regularity: f64) {
-        let weight = (1.0 - regularity) * (1.0 - regularity);
-        if value == 0.0 || weight == 0.0 {
-            return;
-        }
-        let bits = value.abs().to_bits();
-        let exponent = (bits >> 52) as i64;
-        if weight < 1.0 || exponent == 0 {
-            self.weight += weight;
-            self.sum += weight * value.abs().ln();
-            return;
-        }
-        self.count += 1;
-        self.exponents += exponent - 1023;
-        self.product *= f64::from_bits(bits & !(0x7ff << 52) | 1023 << 52);
-        if self.product > 1e300 {
-            self.sum += self.product.ln();
-            self.product = 1.0;
-        }
-    }
-
-    fn value(&self) -> f64 {
-        self.sum + self.product.ln() + self.exponents as f64 * LN_2
+impl Sizes {
+    fn add(&mut self, values: Four, regularity: Four) {
+        let weight = four(|i| {
+            let weight = (1.0 - regularity[i]) * (1.0 - regularity[i]);
+            if values[i] == 0.0 { 0.0 } else { weight }
+        });
+        let logs = ln(four(|i| if values[i] == 0.0 { 1.0 } else { values[i].abs() }));
+        self.weight = four(|i| self.weight[i] + weight[i]);
+        self.logs = four(|i| self.logs[i] + weight[i] * logs[i]);
     }
 }
 
@@ -208,8 +233,6 @@ impl LogSum {
 pub struct View {
     vocabulary: Vocabulary,
     entries: Vec<Entry>,
-    /// What follows from each entry.
-    parts: Vec<Part>,
     pool: Pool,
     /// Events shown.
     rounds: u64,
@@ -222,7 +245,7 @@ pub struct View {
 /// What showing an event will change, worked out before anything is changed.
 #[derive(Default)]
 pub struct Shown {
-    entries: Vec<Entry>,
+    rows: Vec<Row>,
     pool: Pool,
     whole: Option<Whole>,
 }
@@ -265,14 +288,13 @@ impl View {
         if names <= bound.most() {
             return;
         }
-        let last = |seat: Slot| self.entries[seat as usize].last;
+        let last = |seat: Slot| self.entries[seat as usize].last as u64;
         let met_before = |&seat: &Slot| last(seat) + 1 < self.rounds;
         let may_go = (0..names as Slot).filter(met_before).collect();
         let survivors =
             bound.survivors(names, names, may_go, |a, b| (last(a), a).cmp(&(last(b), b)));
         self.vocabulary.retain(&survivors);
         survivors.retain(&mut self.entries, 1);
-        survivors.retain(&mut self.parts, 1);
         for seat in &mut self.seats {
             *seat = survivors.of(*seat);
         }
@@ -298,20 +320,17 @@ impl View {
     /// Bring an event outside the stream to its view: names never shown count as 0. Returns its
     /// factor and energy.
     pub fn look(&self, seats: &[Slot], features: &mut [Feature]) -> Result<[f64; 2], Error> {
+        let mut rows = Vec::new();
+        let still = Entry { n: 1.0, ..Entry::new(self.rounds as f64) };
+        self.line_up(seats, features, &still, &mut rows)?;
         let shared = self.pool.size();
-        let (mut sums, mut inverse, mut trusted) =
-            (Sums::default(), Last::default(), Last::default());
-        for (&seat, feature) in seats.iter().zip(features.iter_mut()) {
-            feature.value = if seat == UNKNOWN {
-                0.0
-            } else {
-                let entry = &self.entries[seat as usize];
-                let z = entry.scaled(feature.value, shared, self.rounds, &mut inverse);
-                sums.add(z, entry.regularity, entry.weight(&mut trusted));
-                z
-            };
+        let mut sums = Sums::default();
+        for row in &mut rows {
+            row.inverse = four(|i| 1.0 / row.n[i]);
+            row.scale(shared);
+            sums.add(row.z, row.regularity, row.weight());
         }
-        to_unit_length(features, sums.squares())?;
+        to_unit_length(&mut rows, features, sums.squares());
         Ok(self.whole.as_ref().map_or([0.0; 2], |whole| whole.look(&sums)))
     }
 
@@ -323,42 +342,57 @@ impl View {
         features: &mut [Feature],
         shown: &mut Shown,
     ) -> Result<[f64; 2], Error> {
-        *shown = Shown {
-            entries: std::mem::take(&mut shown.entries),
-            pool: self.pool,
-            whole: self.whole,
-        };
-        shown.entries.clear();
-        let (mut sizes, mut inverse, mut trusted) =
-            (LogSum::new(), Last::default(), Last::default());
-        for (&seat, feature) in seats.iter().zip(features.iter()) {
-            let mut entry =
-                if seat == UNKNOWN { Entry::new(self.rounds) } else { self.entries[seat as usize] };
-            let counted = entry.count(feature.value, self.rounds, &mut inverse);
-            if !entry.squares.is_finite() || !entry.mean.is_finite() {
-                return Err(too_large("a feature's variance"));
-            }
-            sizes.add(counted, entry.regularity);
-            shown.entries.push(entry);
+        let new = Entry::new(self.rounds as f64);
+        self.line_up(seats, features, &new, &mut shown.rows)?;
+        (shown.pool, shown.whole) = (self.pool, self.whole);
+        let mut sizes = Sizes::default();
+        for row in &mut shown.rows {
+            row.count(&mut sizes);
         }
         shown.pool.count(&sizes);
         let shared = shown.pool.size();
         let mut sums = Sums::default();
-        for (entry, feature) in shown.entries.iter().zip(features.iter_mut()) {
-            feature.value = entry.scaled(feature.value, shared, self.rounds, &mut inverse);
-            sums.add(feature.value, entry.regularity, entry.weight(&mut trusted));
+        for row in &mut shown.rows {
+            row.scale(shared);
+            sums.add(row.z, row.regularity, row.weight());
         }
-        to_unit_length(features, sums.squares())?;
+        to_unit_length(&mut shown.rows, features, sums.squares());
         let Some(whole) = &mut shown.whole else { return Ok([0.0; 2]) };
         let values = whole.show(&sums);
         if sums.squares() > 0.0 {
-            let (score, mut step) = (sums.score().unwrap_or(1.0), Last::default());
-            for (entry, feature) in shown.entries.iter_mut().zip(features.iter()) {
-                let by = step.of(entry.n, loading_step);
-                entry.loading += (score * feature.value - entry.loading) * by;
+            let score = sums.score().unwrap_or(1.0);
+            for Row { loading, n, z, .. } in &mut shown.rows {
+                let old = *loading;
+                *loading = four(|i| old[i] + (score * z[i] - old[i]) * loading_step(n[i]));
             }
         }
         Ok(values)
+    }
+
+    /// Put an event's values side by side with what is known of their features, or what an unknown
+    /// one is taken for.
+    fn line_up(
+        &self,
+        seats: &[Slot],
+        features: &[Feature],
+        unknown: &Entry,
+        rows: &mut Vec<Row>,
+    ) -> Result<(), Error> {
+        if !features.iter().fold(true, |fine, feature| fine & (feature.value.abs() <= LARGEST)) {
+            return Err(too_large("a feature's variance"));
+        }
+        let round = self.rounds as f64;
+        rows.resize(features.len().div_ceil(FOUR), Row::EMPTY);
+        if let Some(last) = rows.last_mut() {
+            *last = Row::EMPTY;
+        }
+        for ((seats, features), row) in seats.chunks(FOUR).zip(features.chunks(FOUR)).zip(rows) {
+            for (place, (&seat, feature)) in seats.iter().zip(features).enumerate() {
+                let entry = self.entries.get(seat as usize).unwrap_or(unknown);
+                row.put(place, feature.value, entry, round);
+            }
+        }
+        Ok(())
     }
 
     /// Make the counting last; new names get their seats, which are filled in. Where names are let go, no
@@ -370,19 +404,28 @@ impl View {
         features: &[Feature],
         names: &(impl Names + ?Sized),
     ) {
-        let mut trusted = Last::default();
-        for (position, &entry) in shown.entries.iter().enumerate() {
-            let part = Part { weight: entry.weight(&mut trusted), regularity: entry.regularity };
-            if seats[position] == UNKNOWN {
-                seats[position] = self.vocabulary.insert(names.name(position));
-                self.entries.push(entry);
-                self.parts.push(part);
-                if let Some(seat) = self.seats.get_mut(features[position].slot as usize) {
-                    *seat = seats[position];
+        let round = self.rounds as f64;
+        if seats.iter().fold(false, |some, &seat| some | (seat == UNKNOWN)) {
+            for (position, seat) in
+                seats.iter_mut().enumerate().filter(|(_, seat)| **seat == UNKNOWN)
+            {
+                *seat = self.vocabulary.insert(names.name(position));
+                self.entries.push(Entry::new(round));
+                if let Some(known) = self.seats.get_mut(features[position].slot as usize) {
+                    *known = *seat;
                 }
-            } else {
-                self.entries[seats[position] as usize] = entry;
-                self.parts[seats[position] as usize] = part;
+            }
+        }
+        for (seats, row) in seats.chunks(FOUR).zip(&shown.rows) {
+            for (place, &seat) in seats.iter().enumerate() {
+                let entry = &mut self.entries[seat as usize];
+                entry.n = row.n[place];
+                entry.mean = row.mean[place];
+                entry.squares = row.squares[place];
+                entry.runs = row.runs[place];
+                entry.last = round;
+                entry.loading = row.loading[place];
+                entry.regularity = row.regularity[place];
             }
         }
         self.pool = shown.pool;
@@ -402,11 +445,17 @@ impl View {
     pub fn factor(&self, features: &[Feature]) -> Option<f64> {
         let whole = self.whole.as_ref()?;
         let mut sums = Sums::default();
-        for feature in features {
-            let seat = self.seats.get(feature.slot as usize).copied().unwrap_or(UNKNOWN);
-            if let Some(part) = self.parts.get(seat as usize) {
-                sums.add(feature.value, part.regularity, part.weight);
+        for features in features.chunks(FOUR) {
+            let (mut z, mut a, mut lambda) = ([0.0; FOUR], [0.0; FOUR], [0.0; FOUR]);
+            for (place, feature) in features.iter().enumerate() {
+                let seat = self.seats.get(feature.slot as usize).copied().unwrap_or(UNKNOWN);
+                if let Some(entry) = self.entries.get(seat as usize) {
+                    z[place] = feature.value;
+                    a[place] = entry.regularity;
+                    lambda[place] = entry.weight();
+                }
             }
+            sums.add(z, a, lambda);
         }
         Some(whole.restated(&sums))
     }
@@ -415,12 +464,12 @@ impl View {
         let loadings = || self.entries.iter().map(|entry| entry.loading).collect();
         ViewState {
             names: self.vocabulary.names().collect(),
-            seen: self.entries.iter().map(|entry| entry.n).collect(),
+            seen: self.entries.iter().map(|entry| entry.n as u64).collect(),
             means: self.entries.iter().map(|entry| entry.mean).collect(),
             squares: self.entries.iter().map(|entry| entry.squares).collect(),
-            runs: self.entries.iter().map(|entry| entry.runs).collect(),
-            first: self.entries.iter().map(|entry| entry.first).collect(),
-            last: self.entries.iter().map(|entry| entry.last).collect(),
+            runs: self.entries.iter().map(|entry| entry.runs as u64).collect(),
+            first: self.entries.iter().map(|entry| entry.first as u64).collect(),
+            last: self.entries.iter().map(|entry| entry.last as u64).collect(),
             pool: self.pool,
             rounds: self.rounds,
             loadings: self.whole.map(|_| loadings()),
@@ -436,29 +485,27 @@ impl View {
         }
         (self.pool, self.rounds, self.whole) = (state.pool, state.rounds, state.whole);
         for (i, &name) in state.names.iter().enumerate() {
-            let mut entry = Entry {
-                n: state.seen[i],
+            let (n, runs) = (state.seen[i] as f64, state.runs[i] as f64);
+            let entry = Entry {
+                n,
                 mean: state.means[i],
                 squares: state.squares[i],
-                runs: state.runs[i],
-                first: state.first[i],
-                last: state.last[i],
+                runs,
+                first: state.first[i] as f64,
+                last: state.last[i] as f64,
                 loading: state.loadings.as_ref().map_or(0.0, |loadings| loadings[i]),
-                regularity: 0.0,
+                regularity: regularity(n, runs),
             };
             if self.vocabulary.slot(name) != UNKNOWN
-                || entry.n == 0
+                || entry.n == 0.0
                 || entry.squares < 0.0
                 || entry.first > entry.last
-                || entry.last >= state.rounds
+                || state.last[i] >= state.rounds
             {
                 return Err("a statistic is impossible");
             }
-            entry.set_regularity();
-            let weight = entry.weight(&mut Last::default());
             self.vocabulary.insert(name);
             self.entries.push(entry);
-            self.parts.push(Part { weight, regularity: entry.regularity });
         }
         Ok(())
     }
@@ -479,43 +526,47 @@ impl ViewState<'_> {
         if self.whole.is_some() != whole || self.loadings.is_some() != whole {
             return Err("it knows events as a whole and should not, or the other way round");
         }
-        let numbers = self.means.iter().chain(&self.squares);
-        let pool = [self.pool.weight, self.pool.log_size];
-        if !numbers.chain(&pool).all(|number| number.is_finite())
-            || !self.whole.is_none_or(|whole| whole.is_sound())
-            || !loadings.iter().all(|loading| loading.abs() <= LARGEST_LOADING)
-        {
-            return Err("a statistic is not finite");
+        let pool = self.pool.weight.is_finite() && self.pool.log_size.abs() <= LARGEST_LOG;
+        let fine = pool
+            && self.means.iter().all(|mean| mean.abs() <= LARGEST)
+            && self.squares.iter().all(|squares| squares.abs() <= LARGEST_SQUARES)
+            && self.whole.is_none_or(|whole| whole.is_sound())
+            && loadings.iter().all(|loading| loading.abs() <= LARGEST_LOADING);
+        if !fine {
+            return Err("a statistic is too large or not finite");
         }
-        let most = u64::MAX / 2;
-        if self.rounds > most || counts.iter().any(|column| column.iter().any(|&n| n > most)) {
+        let too_many = |&count: &u64| count > LARGEST_COUNT;
+        if too_many(&self.rounds) || counts.iter().any(|column| column.iter().any(too_many)) {
             return Err("a counter is too large");
         }
         Ok(())
     }
 }
 
-fn to_unit_length(features: &mut [Feature], squares: f64) -> Result<(), Error> {
-    if !f64::is_finite(squares) {
-        return Err(too_large("a scaled value"));
-    }
-    if squares > 0.0 {
-        let inverse = squares.sqrt().recip();
-        for feature in features {
-            feature.value *= inverse;
+fn to_unit_length(rows: &mut [Row], features: &mut [Feature], squares: f64) {
+    let inverse = if squares > 0.0 { squares.sqrt().recip() } else { 1.0 };
+    for (row, features) in rows.iter_mut().zip(features.chunks_mut(FOUR)) {
+        row.z = four(|i| row.z[i] * inverse);
+        for (feature, z) in features.iter_mut().zip(row.z) {
+            feature.value = z;
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A view that was shown events of one feature, in these rounds.
     fn entry_of(values: &[(u64, f64)]) -> Entry {
-        let mut entry = Entry::new(values[0].0);
+        let mut entry = Entry::new(values[0].0 as f64);
         for &(round, value) in values {
-            entry.count(value, round, &mut Last::default());
+            let mut row = Row::EMPTY;
+            row.put(2, value, &entry, round as f64);
+            row.count(&mut Sizes::default());
+            let [n, mean, squares] = [row.n, row.mean, row.squares].map(|four| four[2]);
+            let (runs, regularity, last) = (row.runs[2], row.regularity[2], round as f64);
+            entry = Entry { n, mean, squares, runs, last, regularity, ..entry };
         }
         entry
     }
@@ -531,7 +582,7 @@ mod tests {
     #[test]
     fn mean_and_deviation_are_those_of_the_values() {
         let entry = entry_of(&[(0, 1.0), (1, 2.0), (2, 6.0)]);
-        assert_eq!(entry.mean, 3.0);
+        assert!((entry.mean - 3.0).abs() < 1e-15);
         assert!((entry.squares - 14.0).abs() < 1e-12); // 4 + 1 + 9
     }
 
@@ -546,26 +597,28 @@ mod tests {
     }
 
     #[test]
-    fn the_logarithm_of_a_product_is_the_sum_of_logarithms() {
-        let (mut sums, mut plain, mut weight) = (LogSum::new(), 0.0, 0.0);
+    fn sizes_are_the_logarithms_of_what_is_not_zero() {
+        let (mut sizes, mut logs, mut weight) = (Sizes::default(), 0.0, 0.0);
         for i in 1..3_000 {
-            let value = f64::from(i % 7 - 3) * 10.0_f64.powi(i % 80 - 40);
-            let regularity = if i % 5 == 0 { 0.25 } else { 0.0 };
-            sums.add(value, regularity);
-            if value != 0.0 {
-                let one = (1.0 - regularity) * (1.0 - regularity);
-                weight += one;
-                plain += one * value.abs().ln();
+            let value = |place: i32| f64::from((i + place) % 7 - 3) * 10.0_f64.powi(i % 80 - 40);
+            let (values, a) = ([0, 1, 2, 3].map(value), [0.0, 0.25, 1.0, 0.0]);
+            sizes.add(values, a);
+            for (value, a) in values.into_iter().zip(a).filter(|pair| pair.0 != 0.0) {
+                weight += (1.0 - a) * (1.0 - a);
+                logs += (1.0 - a) * (1.0 - a) * value.abs().ln();
             }
         }
-        sums.add(5e-324, 0.0);
-        assert_eq!(sums.weight + sums.count as f64, weight + 1.0);
-        assert!((sums.value() - plain - 5e-324_f64.ln()).abs() < 1e-9);
+        assert!((sum(sizes.weight) - weight).abs() < 1e-9);
+        assert!((sum(sizes.logs) - logs).abs() < 1e-9);
     }
 
     #[test]
     fn a_constant_feature_counts_as_nothing() {
         let entry = entry_of(&(0..20).map(|round| (round, 7.0)).collect::<Vec<_>>());
-        assert_eq!(entry.scaled(7.0, None, 20, &mut Last::default()), 0.0);
+        let mut row = Row::EMPTY;
+        row.put(0, 7.0, &entry, 20.0);
+        row.count(&mut Sizes::default());
+        row.scale(None);
+        assert_eq!(row.z, [0.0; FOUR]);
     }
 }

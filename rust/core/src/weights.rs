@@ -207,6 +207,19 @@ impl Weights {
         self.vectors[vector].scale * sum
     }
 
+    /// `w·x` of one vector and ‖x‖², each summed in the event's order: side by side they cost
+    /// hardly more than one.
+    pub fn dot_and_norm(&self, vector: usize, features: &[Feature]) -> (f64, f64) {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for feature in features {
+            if let Some(value) = self.values.get(self.index(feature.slot, vector)) {
+                sum += value * feature.value;
+            }
+            squares += feature.value * feature.value;
+        }
+        (self.vectors[vector].scale * sum, squares)
+    }
+
     /// `w·x` of every vector.
     pub fn dots(&self, features: &[Feature]) -> Vec<f64> {
         let mut sums = vec![0.0; self.vectors.len()];

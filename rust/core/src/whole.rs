@@ -9,6 +9,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::four::{Four, four, sum};
+
 /// What is added to an event: factor, energy and a constant, in this order at its end.
 pub const OWN_FEATURES: usize = 3;
 /// The constant.
@@ -21,13 +23,16 @@ const SHRINK: f64 = 10.0; // times seen at which a loading counts half
 const SLOWEST: f64 = 0.005; // the factor's mean forgets after some two hundred events
 
 /// How much the loading of a feature seen `n` times counts.
+#[inline]
 pub fn trust(n: f64) -> f64 {
     n / (n + SHRINK)
 }
 
 /// How far the n-th event moves a loading towards `u z`.
+#[inline]
 pub fn loading_step(n: f64) -> f64 {
-    (3.0 / (n + 2.0)).min(1.0)
+    let step = 3.0 / (n + 2.0);
+    if step < 1.0 { step } else { 1.0 }
 }
 
 /// A running mean and variance.
@@ -56,49 +61,61 @@ impl Track {
     }
 }
 
-/// Sums over the features of an event, of z as it is before or after it is brought to length 1.
+/// Sums over the features of an event, four side by side, of z as it is before or after it is brought
+/// to length 1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
-    /// Σz²
-    squares: f64,
-    /// Σa
-    regularity: f64,
-    /// Σa z²
-    regular: f64,
-    /// Σλz
-    along: f64,
-    /// Σλ²
-    loadings: f64,
+    /// z²
+    squares: Four,
+    /// a
+    regularity: Four,
+    /// a z²
+    regular: Four,
+    /// λz
+    along: Four,
+    /// λ²
+    loadings: Four,
 }
 
 impl Sums {
-    pub fn add(&mut self, z: f64, a: f64, lambda: f64) {
-        let square = z * z;
-        self.squares += square;
-        self.regularity += a;
-        self.regular += a * square;
-        self.along += lambda * z;
-        self.loadings += lambda * lambda;
+    /// Add four features.
+    #[inline]
+    pub fn add(&mut self, z: Four, a: Four, lambda: Four) {
+        let squares = four(|i| z[i] * z[i]);
+        self.squares = four(|i| self.squares[i] + squares[i]);
+        self.regularity = four(|i| self.regularity[i] + a[i]);
+        self.regular = four(|i| self.regular[i] + a[i] * squares[i]);
+        self.along = four(|i| self.along[i] + lambda[i] * z[i]);
+        self.loadings = four(|i| self.loadings[i] + lambda[i] * lambda[i]);
     }
 
+    /// Σz²
     pub fn squares(&self) -> f64 {
-        self.squares
+        sum(self.squares)
     }
 
     /// D: the share of the event that is regular.
     fn share(&self) -> f64 {
-        if self.regularity < 1.0 || self.squares == 0.0 { 0.0 } else { self.regular / self.squares }
+        let squares = self.squares();
+        if sum(self.regularity) < 1.0 || squares == 0.0 { 0.0 } else { sum(self.regular) / squares }
     }
 
     /// ℓ, if there is a share.
     fn log_energy(&self) -> f64 {
-        (self.regular / self.regularity).ln()
+        (sum(self.regular) / sum(self.regularity)).ln()
     }
 
-    /// u; none while no feature has a loading that counts.
+    /// u of z as it is; none while no feature has a loading that counts.
+    fn score_as_is(&self) -> Option<f64> {
+        let loadings = sum(self.loadings);
+        (loadings > 1e-30).then(|| sum(self.along) / loadings.sqrt())
+    }
+
+    /// u of z brought to length 1.
     pub fn score(&self) -> Option<f64> {
-        let length = if self.squares == 0.0 { 1.0 } else { self.squares.sqrt() };
-        (self.loadings > 1e-30).then(|| self.along / self.loadings.sqrt() / length)
+        let squares = self.squares();
+        let length = if squares == 0.0 { 1.0 } else { squares.sqrt() };
+        self.score_as_is().map(|score| score / length)
     }
 }
 
@@ -128,8 +145,7 @@ impl Whole {
 
     /// The factor of an event that was seen before, of length 1, with the loadings of now.
     pub fn restated(&self, sums: &Sums) -> f64 {
-        let score = (sums.loadings > 1e-30).then(|| sums.along / sums.loadings.sqrt());
-        self.factor_feature(score, sums.regular)
+        self.factor_feature(sums.score_as_is(), sum(sums.regular))
     }
 
     fn factor_feature(&self, score: Option<f64>, share: f64) -> f64 {
@@ -168,8 +184,8 @@ mod tests {
     #[test]
     fn an_event_of_words_has_neither_factor_nor_energy() {
         let mut sums = Sums::default();
-        for _ in 0..50 {
-            sums.add(1.0, 0.001, 0.5 * trust(20.0) * 0.001);
+        for _ in 0..12 {
+            sums.add([1.0; 4], [0.001; 4], [0.5 * trust(20.0) * 0.001; 4]);
         }
         let mut whole = Whole::default();
         assert_eq!(whole.show(&sums), [0.0, 0.0]); // Σa < 1
@@ -184,9 +200,7 @@ mod tests {
             let common = f64::from(round * 7 % 13) - 6.0;
             let z = [common, -common, common, f64::from(round * 5 % 11) - 4.8].map(|x| x * 0.1);
             let mut sums = Sums::default();
-            for (z, v) in z.iter().zip(loadings) {
-                sums.add(*z, 1.0, v * trust(f64::from(round)));
-            }
+            sums.add(z, [1.0; 4], loadings.map(|v| v * trust(f64::from(round))));
             let [factor, _] = whole.show(&sums);
             let (u, length) = (sums.score().unwrap_or(1.0), sums.squares().sqrt());
             for (v, z) in loadings.iter_mut().zip(z) {

@@ -158,7 +158,7 @@ fn simulate(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let batch = Batch::new(rows, Columns::Given(&columns), columns.len())?;
     let mut copy = learner.clone();
     let mut decisions = Vec::new();
-    let result = learner.simulate(&batch, &labels, &mut decisions, |_| true);
+    let result = learner.simulate(&batch, &labels, |decision| decisions.push(decision), |_| true);
     let whole = match &result {
         Err(Error::Label(_)) => true,
         Err(Error::Event(text)) => text.starts_with("names: "),
@@ -196,8 +196,8 @@ pub fn event(
     learner.look_up(names, &mut entrant)?;
     let decision = learner.decide(&mut entrant, names)?;
     if let (true, Some(label)) = (decision.asked, label) {
-        let margin = Some(decision.margin);
-        learner.study(&mut entrant.features, names, label, decision.weight(), margin)?;
+        let products = Some(decision.products());
+        learner.study(&mut entrant.features, names, label, decision.weight(), products)?;
     }
     Ok(())
 }

@@ -171,7 +171,7 @@ fn learn(data: &[u8], options: &Options, told: &Told, kind: usize) {
     let rows = Rows::Csr { indptr: &table.indptr, indices: &table.indices, values: &table.values };
     let names: Vec<Name<'_>> = table.names().collect();
     let batch = Batch::new(rows, Columns::Given(&names), names.len()).expect("a sound table");
-    by_array.simulate(&batch, &table.labels, &mut Vec::new(), |_| true).expect("as the file");
+    by_array.simulate(&batch, &table.labels, |_| (), |_| true).expect("as the file");
     assert!(bytes_of(&by_file) == bytes_of(&by_array), "as arrays it is learned otherwise");
 }
 

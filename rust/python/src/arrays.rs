@@ -1,13 +1,13 @@
-//! Batches of events, from NumPy arrays.
+//! Batches of events and their labels, from NumPy arrays.
 
 use headwater_core::batch::{Batch, Columns, Rows};
-use headwater_core::{Error, Name};
+use headwater_core::{Error, Label, Name};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyList, PyString};
 
-use crate::convert::{Key, read_name};
-use crate::errors::{EventError, raise};
+use crate::convert::{Key, read_label, read_name};
+use crate::errors::{EventError, LabelError, raise};
 
 /// Events as arrays that Python has brought into shape: contiguous, of the types below.
 #[derive(FromPyObject)]
@@ -51,6 +51,34 @@ impl Arrays<'_> {
             run(&Batch::new(rows, columns, width)?)
         })
         .map_err(raise)
+    }
+}
+
+/// The labels of a batch: arrays of one type, or a list of whatever they are, missing ones included.
+#[derive(FromPyObject)]
+pub enum Answers<'py> {
+    #[pyo3(transparent)]
+    Bools(PyReadonlyArray1<'py, bool>),
+    #[pyo3(transparent)]
+    Integers(PyReadonlyArray1<'py, i64>),
+    #[pyo3(transparent)]
+    List(Bound<'py, PyList>),
+}
+
+impl Answers<'_> {
+    pub fn read(&self) -> PyResult<Vec<Option<Label>>> {
+        Ok(match self {
+            Self::Bools(y) => y.as_array().iter().map(|&truth| Some(Label::Bool(truth))).collect(),
+            Self::Integers(y) => y.as_array().iter().map(|&n| Some(Label::Int(n))).collect(),
+            Self::List(labels) => {
+                let read = |(row, label)| {
+                    read_label(&label).map_err(|error| {
+                        LabelError::new_err(format!("y, row {row}: {}", error.value(labels.py())))
+                    })
+                };
+                return labels.iter().enumerate().map(read).collect();
+            }
+        })
     }
 }
 

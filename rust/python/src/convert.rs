@@ -5,7 +5,7 @@ use std::sync::Arc;
 use headwater_core::{Entrant, Feature, Label, Name, Names, UNKNOWN};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyMapping, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyMapping, PyString};
 
 use crate::dict::{read_plain, read_same};
 use crate::errors::{AnswerError, EventError, LabelError};
@@ -303,14 +303,4 @@ pub fn shown(object: &Bound<'_, PyAny>) -> String {
     }
     let start: String = text.chars().take(57).collect();
     format!("{start}...")
-}
-
-/// Labels of a whole array, missing ones included.
-pub fn read_labels(labels: &Bound<'_, PyList>) -> PyResult<Vec<Option<Label>>> {
-    let read = |(row, label)| {
-        read_label(&label).map_err(|error| {
-            LabelError::new_err(format!("y, row {row}: {}", error.value(labels.py())))
-        })
-    };
-    labels.iter().enumerate().map(read).collect()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use headwater_core::{Entrant, Feature, UNKNOWN};
+use headwater_core::{Entrant, Feature, Products, UNKNOWN};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -31,15 +31,7 @@ pub struct Decision {
     /// The predicted label; None while no class is known.
     #[pyo3(get)]
     pub prediction: Py<PyAny>,
-    /// Signed distance from the boundary, or with several classes the lead over the second.
-    #[pyo3(get)]
-    pub margin: f64,
-    /// The probability with which the label was asked for.
-    #[pyo3(get)]
-    pub query_probability: f64,
-    /// Whether it was.
-    #[pyo3(get)]
-    pub asked: bool,
+    decided: headwater_core::Decision,
     pub keys: Arc<Vec<Key>>,
     /// As the model saw them, without the learner's own; slots are those of this learner at the time.
     features: Vec<Feature>,
@@ -66,9 +58,7 @@ impl Decision {
         features.truncate(keys.len());
         Self {
             prediction,
-            margin: decided.margin,
-            query_probability: decided.query_probability,
-            asked: decided.asked,
+            decided,
             keys,
             features,
             given,
@@ -90,15 +80,11 @@ impl Decision {
         learn().inspect_err(|_| self.answered.store(false, Ordering::Release))
     }
 
-    /// What its label counts for the learner's probabilities.
-    pub fn weight(&self) -> f64 {
-        let Self { margin, query_probability, asked, .. } = *self;
-        headwater_core::Decision { class: None, margin, query_probability, asked }.weight()
-    }
-
-    /// The margin, if it still is what this learner would say.
-    pub fn margin_for(&self, learner: (u64, u64), rounds: u64) -> Option<f64> {
-        (self.learner == learner && self.rounds == rounds).then_some(self.margin)
+    /// What its label counts for the learner's probabilities; and what was found, if that still is
+    /// what this learner would say.
+    pub fn counts_for(&self, learner: (u64, u64), rounds: u64) -> (f64, Option<Products>) {
+        let same = self.learner == learner && self.rounds == rounds;
+        (self.decided.weight(), same.then(|| self.decided.products()))
     }
 
     /// Fill in the event's features, with slots only if they are still this learner's.
@@ -116,6 +102,24 @@ impl Decision {
 
 #[pymethods]
 impl Decision {
+    /// Signed distance from the boundary, or with several classes the lead over the second.
+    #[getter]
+    fn margin(&self) -> f64 {
+        self.decided.margin
+    }
+
+    /// The probability with which the label was asked for.
+    #[getter]
+    fn query_probability(&self) -> f64 {
+        self.decided.query_probability
+    }
+
+    /// Whether it was.
+    #[getter]
+    fn asked(&self) -> bool {
+        self.decided.asked
+    }
+
     /// The event's features: name to value, absent ones left out.
     #[getter]
     fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -140,9 +144,9 @@ impl Decision {
         Ok(format!(
             "Decision(prediction={}, margin={}, query_probability={}, asked={})",
             self.prediction.bind(py).repr()?,
-            self.margin,
-            self.query_probability,
-            if self.asked { "True" } else { "False" },
+            self.decided.margin,
+            self.decided.query_probability,
+            if self.decided.asked { "True" } else { "False" },
         ))
     }
 
@@ -158,7 +162,13 @@ impl Decision {
         seen_as: Option<Vec<f64>>,
         whole: [f64; 2],
     ) -> PyResult<Self> {
-        let decided = headwater_core::Decision { class: None, margin, query_probability, asked };
+        let decided = headwater_core::Decision {
+            class: None,
+            margin,
+            query_probability,
+            asked,
+            squared_norm: None,
+        };
         let mut event = Event::read(features, None)?;
         check_names(features.py(), &event.keys)?;
         if seen_as.as_ref().is_some_and(|values| values.len() != event.keys.len()) {
@@ -181,9 +191,9 @@ impl Decision {
         let values = || this.features.iter().map(|feature| feature.value).collect();
         let parts = (
             this.prediction.bind(py).clone(),
-            this.margin,
-            this.query_probability,
-            this.asked,
+            this.decided.margin,
+            this.decided.query_probability,
+            this.decided.asked,
             this.answered(),
             this.features(py)?,
             this.given.as_ref().map(|_| values()),

@@ -14,11 +14,11 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
-use crate::arrays::Arrays;
+use crate::arrays::{Answers, Arrays};
 use crate::config::{self, Slot};
 use crate::convert::{
     Event, Keys, check_names, label_to_python, name_to_python, not_a_decision, read_given_label,
-    read_label, read_labels, shown,
+    read_label, shown,
 };
 use crate::decision::Decision;
 use crate::errors::{LabelError, ParameterError, raise};
@@ -338,8 +338,8 @@ impl Learner {
                 let names = Keys { py, keys: &decision.keys };
                 core.find_slots(&names, &mut answered.features)?;
                 core.add_own(answered);
-                let margin = decision.margin_for(whose, core.learned());
-                core.study(&mut answered.features, &names, &label, decision.weight(), margin)?;
+                let (weight, products) = decision.counts_for(whose, core.learned());
+                core.study(&mut answered.features, &names, &label, weight, products)?;
                 Ok(())
             })
         })
@@ -465,21 +465,29 @@ impl Learner {
         py: Python<'py>,
         rows: Arrays<'py>,
         names: Option<&Bound<'py, PyAny>>,
-        y: &Bound<'py, PyList>,
+        y: Answers<'py>,
     ) -> PyResult<Traced<'py>> {
-        let labels = read_labels(y)?;
-        let decisions = self.with_batch(py, &rows, names, |core, batch, tick| {
-            let mut decisions = Vec::with_capacity(batch.len());
+        let labels = y.read()?;
+        let found = self.with_batch(py, &rows, names, |core, batch, tick| {
             check_length(batch.len(), labels.len())?;
-            core.simulate(batch, &labels, &mut decisions, tick)?;
-            Ok(decisions)
+            let rows = labels.len();
+            let (mut classes, mut margins) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+            let (mut chances, mut asked) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+            let decided = |decision: core::Decision| {
+                classes.push(decision.class.map_or(-1, |class| class as i64));
+                margins.push(decision.margin);
+                chances.push(decision.query_probability);
+                asked.push(decision.asked);
+            };
+            core.simulate(batch, &labels, decided, tick)?;
+            Ok((classes, margins, chances, asked))
         })?;
-        let class = |d: &core::Decision| d.class.map_or(-1, |class| class as i64);
+        let (classes, margins, chances, asked) = found;
         Ok((
-            PyArray1::from_iter(py, decisions.iter().map(class)),
-            PyArray1::from_iter(py, decisions.iter().map(|d| d.margin)),
-            PyArray1::from_iter(py, decisions.iter().map(|d| d.query_probability)),
-            PyArray1::from_iter(py, decisions.iter().map(|d| d.asked)),
+            PyArray1::from_vec(py, classes),
+            PyArray1::from_vec(py, margins),
+            PyArray1::from_vec(py, chances),
+            PyArray1::from_vec(py, asked),
         ))
     }
 
@@ -521,9 +529,9 @@ impl Learner {
         py: Python<'py>,
         rows: Arrays<'py>,
         names: Option<&Bound<'py, PyAny>>,
-        y: &Bound<'py, PyList>,
+        y: Answers<'py>,
     ) -> PyResult<()> {
-        let labels: Option<Vec<Label>> = read_labels(y)?.into_iter().collect();
+        let labels: Option<Vec<Label>> = y.read()?.into_iter().collect();
         let labels = labels.ok_or_else(|| {
             LabelError::new_err("y: learn_many needs a label for every row; simulate does not.")
         })?;

@@ -107,8 +107,13 @@ mod tests {
     fn written(csv: bool) -> String {
         let mut out = Vec::new();
         let mut decisions = Decisions::new(&mut out, "d".to_owned(), csv).unwrap();
-        let decision =
-            |margin, asked| Decision { class: None, margin, query_probability: 0.5, asked };
+        let decision = |margin, asked| Decision {
+            class: None,
+            margin,
+            query_probability: 0.5,
+            asked,
+            squared_norm: None,
+        };
         let text = Id::Text("a,\"b\"\n".to_owned());
         decisions.write_line(&Id::Number(-1), None, &decision(-1e300, true)).unwrap();
         decisions

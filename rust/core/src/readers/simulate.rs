@@ -110,8 +110,8 @@ impl Learner {
         }
         decided(self, record, &decision)?;
         if let (true, Some(label)) = (decision.asked, &record.label) {
-            let margin = Some(decision.margin);
-            self.study(&mut record.event.features, given, label, decision.weight(), margin)?;
+            let products = Some(decision.products());
+            self.study(&mut record.event.features, given, label, decision.weight(), products)?;
             run.learned += 1;
         }
         Ok(())
