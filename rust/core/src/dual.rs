@@ -235,7 +235,7 @@ impl Dual {
             let y = sign(self.multiclass, vector, *class);
             let same = if y > 0.0 { own } else { total - own };
             let c = self.config.c * 0.5 * (total + 2.0) / (same + 1.0);
-            let margin = y * weights.dot(vector, features);
+            let margin = y * weights.dot_by_fours(vector, features);
             let alpha = best_alpha(alphas[vector], margin, squared_norm, c);
             let length = (alpha - std::mem::replace(&mut alphas[vector], alpha)) * y;
             weights.shift(vector, features, length, plain(), squared_norm.sqrt());

@@ -52,11 +52,6 @@ impl Entry {
     fn new(round: f64) -> Self {
         Self { first: round, last: f64::NEG_INFINITY, ..Self::default() }
     }
-
-    /// λ
-    fn weight(&self) -> f64 {
-        if self.regularity == 0.0 { 0.0 } else { self.loading * trust(self.n) * self.regularity }
-    }
 }
 
 /// a = min(1, 2·runs/(n − 1))⁴
@@ -446,16 +441,17 @@ impl View {
         let whole = self.whole.as_ref()?;
         let mut sums = Sums::default();
         for features in features.chunks(FOUR) {
-            let (mut z, mut a, mut lambda) = ([0.0; FOUR], [0.0; FOUR], [0.0; FOUR]);
+            let [mut z, mut a, mut n, mut loading] = [[0.0; FOUR]; 4];
             for (place, feature) in features.iter().enumerate() {
                 let seat = self.seats.get(feature.slot as usize).copied().unwrap_or(UNKNOWN);
                 if let Some(entry) = self.entries.get(seat as usize) {
                     z[place] = feature.value;
                     a[place] = entry.regularity;
-                    lambda[place] = entry.weight();
+                    n[place] = entry.n;
+                    loading[place] = entry.loading;
                 }
             }
-            sums.add(z, a, lambda);
+            sums.add(z, a, four(|i| loading[i] * trust(n[i]) * a[i]));
         }
         Some(whole.restated(&sums))
     }
