@@ -16,7 +16,7 @@ demo: build ## set up, then watch five learners on a sensor network that grows a
 
 test: build $(VENV)/tools ## set up, then run every test: Rust, Python, doctests, documentation
 	cargo test --quiet --package headwater-core --package headwater-fuzz
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
 lint: build $(VENV)/tools ## set up, then check style and types of both languages
 	cargo fmt --all --check
