@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 RUST   := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
+# Tests run on every core, so that more threads inside one of them would only be in the way.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint fuzz bench bench-quick bench-scale study build clean tools-are-there
 
@@ -15,8 +18,8 @@ demo: build ## set up, then watch five learners on a sensor network that grows a
 	@$(BIN)/headwater demo
 
 test: build $(VENV)/tools ## set up, then run every test: Rust, Python, doctests, documentation
-	cargo test --quiet --package headwater-core --package headwater-fuzz
-	$(BIN)/python -m pytest
+	cargo test --quiet --workspace
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
 lint: build $(VENV)/tools ## set up, then check style and types of both languages
 	cargo fmt --all --check

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
+from about import about
 from contract import csr, follow, put_together, steps_of, take_apart
 from headwater.errors import ModelFileError, StepError
 from reference import olvf, spring
@@ -69,7 +70,7 @@ def made(module: Any, slot: Slot | None) -> Any:
 
 def close(got: list[list[float]], wanted: list[list[float]]) -> bool:
     largest = max((abs(number) for column in wanted for number in column), default=0.0)
-    return got == [pytest.approx(column, rel=NEAR, abs=NEAR * largest) for column in wanted]
+    return got == [about(column, rel=NEAR, abs=NEAR * largest) for column in wanted]
 
 
 @pytest.mark.parametrize("when_full", POLICIES)
@@ -184,7 +185,7 @@ def test_the_view_is_the_reference_s_and_nothing_without_statistics_is_learned(
         z, view = shown(bound, before, event)
         decision = model.decide_one(event)
         values = decision.__reduce__()[1][6]
-        assert values == pytest.approx(list(z.values()), rel=NEAR, abs=1e-12)
+        assert values == about(list(z.values()), rel=NEAR, abs=1e-12)
         after = read_view(read_file(model.to_bytes())[1])
         assert list(after.features) == list(view.features)
         assert [one.n for one in after.features.values()] == [
@@ -246,12 +247,12 @@ def test_spring_s_lessons_and_its_stored_events_are_the_reference_s(when_full: A
         core = spring_of(model)
         kept = {name: weight for name, weight in weights.items() if name not in gone}
         assert core.dual.weights[0].keys() == kept.keys() | set(OWN)
-        assert core.dual.weights[0] == pytest.approx(kept, rel=1e-8, abs=1e-10)
-        assert core.loadings == pytest.approx(state.loadings, rel=1e-8, abs=1e-10)
+        assert core.dual.weights[0] == about(kept, rel=1e-8, abs=1e-10)
+        assert core.loadings == about(state.loadings, rel=1e-8, abs=1e-10)
         for got, wanted in zip(core.dual.store, state.dual.store, strict=True):
             values = {name: x for name, x in wanted.values.items() if name not in gone}
-            assert got.values == pytest.approx(values, rel=1e-8, abs=1e-10)
-            assert got.alphas == pytest.approx(wanted.alphas, rel=1e-8)
+            assert got.values == about(values, rel=1e-8, abs=1e-10)
+            assert got.alphas == about(wanted.alphas, rel=1e-8)
     assert model.evicted == let_go
     assert (let_go > 0) == (when_full != "refuse")
 

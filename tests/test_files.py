@@ -558,6 +558,7 @@ def test_ctrl_c_stops_a_run_after_a_whole_event(tmp_path: Path) -> None:
 
 PROGRAM = """
 import sys, headwater as hw
+print("ready", file=sys.stderr, flush=True)
 if sys.argv[1] == "run":
     print(hw.PAA().simulate_file("-", format="jsonl").events)
 else:
@@ -585,7 +586,8 @@ def test_ctrl_c_is_heard_while_standard_input_says_nothing(verb: str, begun: byt
         assert process.stderr is not None
         process.stdin.write(begun)
         process.stdin.flush()
-        time.sleep(3)
+        assert process.stderr.readline() == b"ready\n"
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         try:
             process.wait(timeout=20)

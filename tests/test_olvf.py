@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
+from about import about
 from contract import put_together, take_apart
 from headwater.errors import ModelFileError, ParameterError, StepError
 from reference import olvf
@@ -57,7 +58,7 @@ def check_round(config: Config, model: hw.OLVF, event: Event, label: bool) -> No
     file = model.to_bytes()
     before = olvf.read_state(file)
     expected, blur = olvf.margin(before, event)
-    assert model.margin_one(event) == pytest.approx(expected, rel=NEAR, abs=blur + 1e-300)
+    assert model.margin_one(event) == about(expected, rel=NEAR, abs=blur + 1e-300)
     check_confidences(model, before, event)
     assert model.to_bytes() == file, "predicting or explaining changed the model"
     try:
@@ -78,8 +79,8 @@ def check_confidences(model: hw.OLVF, state: State, event: Event) -> None:
     details = model.explain_one(event).details
     space, of_event = olvf.confidences(state, event)
     assert list(details) == ["space_confidence", "event_confidence"]
-    assert details["space_confidence"] == pytest.approx(space, rel=NEAR, abs=1e-300)
-    assert details["event_confidence"] == pytest.approx(of_event, rel=NEAR, abs=1e-300)
+    assert details["space_confidence"] == about(space, rel=NEAR, abs=1e-300)
+    assert details["event_confidence"] == about(of_event, rel=NEAR, abs=1e-300)
 
 
 def differences(core: State, before: State, learned: Learned) -> list[str]:
@@ -142,8 +143,8 @@ def test_whole_streams_take_the_same_path(confidence: str, share: float) -> None
         model.learn_one(event, label)
         core = olvf.read_state(model.to_bytes())
         assert [w != 0 for w in core.weights] == [w != 0 for w in state.weights]
-        assert core.weights == pytest.approx(state.weights, abs=1e-9 * largest(state.weights))
-        assert core.space == pytest.approx(state.space, abs=1e-9 * largest(state.space))
+        assert core.weights == about(state.weights, abs=1e-9 * largest(state.weights))
+        assert core.space == about(state.space, abs=1e-9 * largest(state.space))
 
 
 def test_the_sums_over_all_features_do_not_drift() -> None:

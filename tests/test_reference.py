@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 import headwater as hw
+from about import about
 from headwater.errors import StepError
 from reference.learner import NEAR, Event, Learned, decide, features, learn
 from reference.state import Config, Growth, Label, Slot, State, read_file, read_state, start
@@ -177,12 +178,13 @@ def check_decision(config: Config, model: Any, event: Event) -> Any:
         assert decision.prediction == expected.prediction
         assert type(decision.prediction) is type(expected.prediction)
 
-    before, after = read_file(file)[1], read_file(model.to_bytes())[1]
+    moved_file = model.to_bytes()
+    before, after = read_file(file)[1], read_file(moved_file)[1]
     for saved in (before, after):
         for moved in ("seen", "asked", "coins", "query"):
             del saved[moved]
     assert after == before, "a decision moved more than its query rule"
-    core = read_state(model.to_bytes())
+    core = read_state(moved_file)
     assert not differences(core, expected.state, expected.margin_blur)
     return decision
 
@@ -229,8 +231,8 @@ def check_learning(
     return True
 
 
-def near(number: float, blur: float = 0.0) -> Any:
-    return pytest.approx(number, rel=NEAR, abs=blur + 1e-300)
+def near(number: float, blur: float = 0.0) -> about:
+    return about(number, rel=NEAR, abs=blur + 1e-300)
 
 
 def largest(state: State) -> float:
@@ -548,7 +550,7 @@ def follow_alone(config: Config, rounds: list[Any], seed: int) -> State:
     for event, label in rounds:
         decision, decided = model.decide_one(event), decide(config, state, event)
         assert (decision.asked, decision.prediction) == (decided.asked, decided.prediction)
-        assert decision.margin == pytest.approx(decided.margin, rel=1e-6, abs=1e-9)
+        assert decision.margin == about(decided.margin, rel=1e-6, abs=1e-9)
         state = decided.state
         if decided.asked:
             model.answer(decision, label)
@@ -640,7 +642,7 @@ def test_two_classes_are_the_binary_algorithm(kind: str, query: Slot, share: flo
         single, double = one.decide_one(event), two.decide_one(event)
         assert single.asked == double.asked
         assert single.prediction == (double.prediction == "yes")
-        assert double.margin == pytest.approx(abs(single.margin), rel=1e-9, abs=1e-12)
+        assert double.margin == about(abs(single.margin), rel=1e-9, abs=1e-12)
         if single.asked:
             one.answer(single, label)
             two.answer(double, "yes" if label else "no")

@@ -110,6 +110,22 @@ def test_a_refused_event_is_not_received() -> None:
     assert session.settle() == 1
 
 
+@pytest.mark.parametrize("query", ["all", hw.query.Random(0.0)], ids=["asked", "not asked"])
+def test_an_event_that_the_oracle_does_not_know_is_refused_before_anything_is_spent(
+    query: Any,
+) -> None:
+    oracle = Oracle({"monday": True, "wednesday": False}, delay=1, price=2.0)
+    session = hw.Session(hw.Linear(query=query), oracle)
+    session.receive({"rain": 1.0}, id="monday")
+    before, spent = session.learner.to_bytes(), oracle.spent
+    with pytest.raises(hw.errors.LabelError, match="no label of event 'tuesday'"):
+        session.receive({"rain": 2.0}, id="tuesday")
+    assert session.learner.to_bytes() == before
+    assert (session.received, oracle.spent, session.settle()) == (1, spent, 0)
+    session.receive({"rain": 3.0}, id="wednesday")
+    assert session.settle() == session.learner.learned == int(query == "all")
+
+
 def test_a_session_needs_a_learner_and_a_source_of_labels() -> None:
     learner: Any = "FLLS"
     with pytest.raises(hw.errors.ParameterError, match="learner must be a learner, got 'FLLS'"):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import headwater as hw
+from about import about
 from contract import put_together, take_apart
 from headwater.errors import EventError, ModelFileError, StepError
 from reference.dual import DualState, learn, read_dual
@@ -70,8 +71,8 @@ def state_of(model: hw.Learner) -> State:
     return read_spring(read_file(model.to_bytes())[1])
 
 
-def approx(wanted: Any, size: float = 1.0) -> Any:
-    return pytest.approx(wanted, rel=NEAR, abs=NEAR * size)
+def approx(wanted: Any, size: float = 1.0) -> about:
+    return about(wanted, rel=NEAR, abs=NEAR * size)
 
 
 def assert_same(got: State, wanted: State) -> None:

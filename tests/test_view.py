@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import headwater as hw
+from about import about
 from headwater.errors import StepError
 from reference.state import read_file
 from reference.view import Name, ViewState, look, read_view, show
@@ -34,8 +35,8 @@ def seen_as(decision: hw.Decision) -> list[float]:
 
 def assert_same(got: ViewState, wanted: ViewState) -> None:
     assert got.rounds == wanted.rounds
-    assert got.pool_weight == pytest.approx(wanted.pool_weight, rel=1e-12)
-    assert got.pool_log_size == pytest.approx(wanted.pool_log_size, rel=1e-9, abs=1e-9)
+    assert got.pool_weight == about(wanted.pool_weight, rel=1e-12)
+    assert got.pool_log_size == about(wanted.pool_log_size, rel=1e-9, abs=1e-9)
     assert set(got.features) == set(wanted.features)
     for name, one in wanted.features.items():
         other = got.features[name]
@@ -45,8 +46,8 @@ def assert_same(got: ViewState, wanted: ViewState) -> None:
             one.first,
             one.last,
         )
-        assert other.mean == pytest.approx(one.mean, rel=1e-9)
-        assert other.squares == pytest.approx(one.squares, rel=1e-9)
+        assert other.mean == about(one.mean, rel=1e-9)
+        assert other.squares == about(one.squares, rel=1e-9)
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
@@ -61,12 +62,12 @@ def test_the_core_equals_the_reference_one_event_at_a_time(
         weights = {name: weight for name, weight in model.weights().items()}
         outside = look(before, event) | {"(intercept)": 1.0}
         expected = sum(weights.get(name, 0.0) * z for name, z in outside.items())
-        assert margin == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert margin == about(expected, rel=1e-9, abs=1e-9)
         assert_same(view_of(model), before)
 
         z, after = show(before, event)
         decision = model.decide_one(event)
-        assert seen_as(decision) == pytest.approx(list(z.values()), rel=1e-9, abs=1e-12)
+        assert seen_as(decision) == about(list(z.values()), rel=1e-9, abs=1e-12)
         assert_same(view_of(model), after)
         model.answer(decision, len(event) % 2 == 0)
         assert_same(view_of(model), after)  # an answer is not another sight

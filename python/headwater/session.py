@@ -1,5 +1,7 @@
 """A learner and a label source: what happens to an event that may be labelled later."""
 
+from collections.abc import Callable
+
 from headwater._core import Decision
 from headwater.errors import AnswerError, ParameterError
 from headwater.labels.base import LabelSource
@@ -41,13 +43,15 @@ class Session:
             )
         self.learner = learner
         self.labels = labels
+        self._check: Callable[[Id], None] | None = getattr(labels, "check", None)
         self.received = 0
         self.repeated = 0
 
     def receive(self, x: Event, *, id: Id | None = None) -> Decision:
         """Predict an event, and ask for its label if it is worth asking for.
 
-        `id` is how the label source knows the event; by default its number, from 0.
+        `id` is how the label source knows the event; by default its number, from 0. An event that
+        the source does not know is refused before anything is decided: no question is spent on it.
 
         Examples
         --------
@@ -56,11 +60,14 @@ class Session:
         >>> session.receive({"rain": 1.0}, id="monday").asked
         True
         """
+        name = self.received if id is None else id
+        if self._check is not None:
+            self._check(name)
         decision = self.learner.decide_one(x)
-        number, self.received = self.received, self.received + 1
+        self.received += 1
         self.labels.advance()
         if decision.asked:
-            self.labels.ask(number if id is None else id, decision)
+            self.labels.ask(name, decision)
         return decision
 
     def settle(self) -> int:

@@ -108,6 +108,7 @@ def test_what_is_there_and_damaged_is_replaced(site: tuple[Path, str], tmp_path:
         (lzma.compress(TEXT)[:-4], {}, "/a: cannot be unpacked: "),
         (gzip.compress(TEXT)[:-4], {}, "/a: cannot be unpacked: "),
     ],
+    ids=["rows", "classes", "positives", "text", "indices", "page", "bzip2", "xz", "gzip"],
 )
 def test_what_is_not_the_data_set_is_refused_and_not_stored(
     site: tuple[Path, str],

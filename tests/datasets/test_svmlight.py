@@ -137,7 +137,9 @@ def test_it_reads_what_scikit_learn_reads(tmp_path: Path) -> None:
     assert rows.labels.tolist() == y.tolist()
 
 
-@pytest.mark.parametrize("damage", [gzip.compress(b"1 1:2\n" * 99)[:-9], b"\x1f\x8b"])
+@pytest.mark.parametrize(
+    "damage", [gzip.compress(b"1 1:2\n" * 99)[:-9], b"\x1f\x8b"], ids=["cut", "begun"]
+)
 def test_a_file_that_cannot_be_unpacked_is_refused_by_name(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "odd.svm.gz"
     path.write_bytes(damage)

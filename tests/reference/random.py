@@ -3,6 +3,8 @@
 Blackman and Vigna, *Scrambled Linear Pseudorandom Number Generators*, ACM TOMS 47 (2021).
 """
 
+from functools import lru_cache
+
 Generator = tuple[int, int, int, int]
 
 MASK = 2**64 - 1
@@ -27,6 +29,7 @@ def seeded(seed: int) -> Generator:
     return first, second, third, fourth
 
 
+@lru_cache
 def generators(seed: int) -> tuple[Generator, Generator]:
     """A learner's two generators: the coins of its queries, and the draws for everything else."""
     coins = seeded(seed)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from headwater.errors import ParameterError
 from headwater.evaluation import metrics
+from headwater.evaluation.scores import Scores
 from headwater.experiments.learners import build
 from headwater.experiments.plan import Cell, LearnerPlan, Study
 from headwater.experiments.protocol import Data, Split, cut, held_out, load, split
@@ -23,9 +24,12 @@ from headwater.labels import Oracle
 from headwater.session import Session
 from headwater.types import Trace
 
+OF_THE_STREAM = (
+    *("errors", "accuracy", "f_measure", "sensitivity", "specificity", "balanced_accuracy"),
+)
 SCORES = frozenset(
     (
-        *("errors", "accuracy", "f_measure", "sensitivity", "specificity", "balanced_accuracy"),
+        *OF_THE_STREAM,
         *("label_rate", "test_accuracy", "test_balanced_accuracy", "test_roc_auc"),
     )
 )
@@ -164,19 +168,9 @@ def stream_scores(trace: Trace, one: Split) -> dict[str, float]:
     if not is_binary(y):
         wrong = trace.prediction[one.first_scored :] != y
         return {"errors": float(wrong.sum()), "accuracy": float(1 - wrong.mean())}
-    margin = trace.margin[one.first_scored :]
-    errors = metrics.errors(margin, y)
-    positive, predicted = y > 0, margin > 0
-    sensitivity = float(predicted[positive].mean()) if positive.any() else math.nan
-    specificity = float((~predicted)[~positive].mean()) if (~positive).any() else math.nan
-    return {
-        "errors": float(errors),
-        "accuracy": 1 - errors / len(y),
-        "f_measure": metrics.f_measure(margin, y),
-        "sensitivity": sensitivity,
-        "specificity": specificity,
-        "balanced_accuracy": (sensitivity + specificity) / 2,
-    }
+    scores = Scores()
+    scores.update_many(trace.margin[one.first_scored :], y)
+    return {name: float(getattr(scores, name)) for name in OF_THE_STREAM}
 
 
 def test_scores(learner: Any, one: Split) -> dict[str, float]:

@@ -10,6 +10,9 @@ from headwater.types import Id, Label
 class LabelSource(Protocol):
     """Somebody who can be asked for labels. A `Session` tells it of every event.
 
+    A source that cannot be asked about every event may have a fourth verb, `check(id)`: it is
+    called before anything is decided, and an event that it raises an error of is not received.
+
     Examples
     --------
     >>> import headwater as hw

@@ -92,10 +92,14 @@ class Oracle:
         """An event has come."""
         self._now += 1
 
-    def ask(self, id: Id, decision: Decision) -> None:
-        """The label of an event is wanted; one that it does not know is an error."""
+    def check(self, id: Id) -> None:
+        """An event is coming; one that it does not know is an error, asked for or not."""
         if id not in self._labels:
             raise LabelError(f"Oracle: it knows no label of event {id!r}.")
+
+    def ask(self, id: Id, decision: Decision) -> None:
+        """The label of an event is wanted; one that it does not know is an error."""
+        self.check(id)
         label = self._labels[id]
         self.asked += 1
         # Every question draws the same numbers, so that one share does not change another's draw.
