@@ -6,7 +6,7 @@
 
 use memchr::memchr;
 
-use super::number::{integer, whole_text};
+use super::number::{integer, whole};
 use super::source::{Lines, Trouble};
 use super::{Id, Options, Place, Record, Refused, not_finite, number_label, text};
 use crate::Label;
@@ -173,7 +173,7 @@ fn meaning(cell: &str) -> Cell {
     if trimmed.is_empty() {
         return Cell::Absent;
     }
-    if let Some(number) = whole_text(trimmed) {
+    if let Some(number) = whole(trimmed.as_bytes()) {
         return Cell::Number(number);
     }
     match trimmed {

@@ -11,13 +11,13 @@ use crate::weights::Feature;
 
 /// Numbers below this have a place in the table.
 const SMALL: i64 = 1 << 22;
-/// Places for texts, at first and at most.
-const FEWEST: usize = 1 << 8;
-const MOST: usize = 1 << 17;
+/// Pairs of places for texts, at first and at most.
+const FEWEST: usize = 1 << 7;
+const MOST: usize = 1 << 16;
 
 /// A few bytes of a text. Two texts of up to 16 bytes are the same if these are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Print {
+pub struct Print {
     first: u64,
     last: u64,
     length: u32,
@@ -25,7 +25,8 @@ struct Print {
 
 impl Print {
     /// Of the text that lies between two places.
-    fn of(bytes: &[u8], start: u32, end: u32) -> Self {
+    #[inline]
+    pub fn of(bytes: &[u8], start: u32, end: u32) -> Self {
         let length = end - start;
         let some = length.min(8);
         let others = 64 - 8 * some; // bits of what stands behind a short text
@@ -36,15 +37,15 @@ impl Print {
         }
     }
 
-    fn is_all(self) -> bool {
+    pub fn is_all(self) -> bool {
         self.length <= 16
     }
 
-    /// A number below a power of two.
-    fn place(self, places: usize) -> usize {
+    /// 64 bits of which the higher are as good as drawn.
+    fn hash(self) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
         let mixed = (self.first.wrapping_mul(ODD).rotate_left(32) ^ self.last).wrapping_mul(ODD);
-        mixed.wrapping_add(u64::from(self.length)) as usize >> (u64::BITS - places.ilog2())
+        mixed.wrapping_add(u64::from(self.length))
     }
 }
 
@@ -57,22 +58,37 @@ struct Met {
 
 const NONE: Met = Met { print: Print { first: 0, last: 0, length: u32::MAX }, slot: UNKNOWN };
 
+/// Two texts that share a line of the cache.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Pair([Met; 2]);
+
 /// Slots by number, by column and by text.
 #[derive(Default)]
 struct Known {
     numbers: Vec<Slot>,
     columns: Vec<Slot>,
-    texts: Vec<Met>,
+    texts: Vec<Pair>,
+    /// What is left of the hash of a text, shifted by this, is the place of its pair.
+    shift: u32,
 }
 
 impl Known {
     /// The slot of the name at a position, or `UNKNOWN`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
+    #[inline(always)]
     fn find(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
         let known = match given.places[position] {
             Place::Number(number) => self.numbers.get(number as usize),
             Place::Column(column) => self.columns.get(column as usize),
-            _ => None,
+            Place::Line { start, end } => {
+                let print = Print::of(given.line.as_bytes(), start, end);
+                return self.find_text(vocabulary, given, position, print);
+            }
+            Place::Text { start, end } => {
+                let print = Print::of(given.texts.as_bytes(), start, end);
+                return self.find_text(vocabulary, given, position, print);
+            }
         };
         match known {
             Some(&slot) if slot != UNKNOWN => slot,
@@ -82,25 +98,21 @@ impl Known {
 
     #[inline(never)]
     fn look_up(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
+        let slot = vocabulary.slot(given.name(position));
         let (slots, index) = match given.places[position] {
             Place::Number(number @ 0..SMALL) => (&mut self.numbers, number as usize),
-            Place::Number(_) => return vocabulary.slot(given.name(position)),
             Place::Column(column) => (&mut self.columns, column as usize),
-            place @ (Place::Line { start, end } | Place::Text { start, end }) => {
-                let in_line = matches!(place, Place::Line { .. });
-                let text = if in_line { given.line } else { given.texts };
-                let print = Print::of(text.as_bytes(), start, end);
-                return self.find_text(vocabulary, given, position, print);
-            }
+            _ => return slot,
         };
         if index >= slots.len() {
             slots.resize((index + 1).next_power_of_two(), UNKNOWN);
         }
-        slots[index] = vocabulary.slot(given.name(position));
-        slots[index]
+        slots[index] = slot;
+        slot
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
+    #[inline(always)]
     fn find_text(
         &mut self,
         vocabulary: &Vocabulary,
@@ -108,26 +120,44 @@ impl Known {
         position: usize,
         print: Print,
     ) -> Slot {
-        if self.texts.len() < MOST && self.texts.len() < 2 * vocabulary.len() {
-            let places = (4 * vocabulary.len()).next_power_of_two();
-            self.texts = vec![NONE; places.clamp(FEWEST, MOST)];
+        if let Some(Pair(pair)) = self.texts.get((print.hash() >> self.shift) as usize) {
+            for met in pair {
+                if met.print == print
+                    && (print.is_all() || is_name(vocabulary, met.slot, given, position))
+                {
+                    return met.slot;
+                }
+            }
         }
-        if self.texts.is_empty() {
-            return UNKNOWN;
-        }
-        let place = print.place(self.texts.len());
-        let met = &mut self.texts[place];
-        if met.print == print
-            && (print.is_all() || vocabulary.name(met.slot) == given.name(position))
-        {
-            return met.slot;
-        }
+        self.look_up_text(vocabulary, given, position, print)
+    }
+
+    #[inline(never)]
+    fn look_up_text(
+        &mut self,
+        vocabulary: &Vocabulary,
+        given: &Given<'_>,
+        position: usize,
+        print: Print,
+    ) -> Slot {
         let slot = vocabulary.slot(given.name(position));
-        if slot != UNKNOWN {
-            *met = Met { print, slot };
+        if slot == UNKNOWN {
+            return slot;
         }
+        if self.texts.len() < vocabulary.len().min(MOST) {
+            let pairs = (2 * vocabulary.len()).next_power_of_two().clamp(FEWEST, MOST);
+            self.texts = vec![Pair([NONE; 2]); pairs];
+            self.shift = u64::BITS - pairs.ilog2();
+        }
+        let Pair([first, second]) = &mut self.texts[(print.hash() >> self.shift) as usize];
+        *(if first.slot == UNKNOWN { first } else { second }) = Met { print, slot };
         slot
     }
+}
+
+#[inline(never)]
+fn is_name(vocabulary: &Vocabulary, slot: Slot, given: &Given<'_>, position: usize) -> bool {
+    vocabulary.name(slot) == given.name(position)
 }
 
 #[derive(Default)]
@@ -249,6 +279,6 @@ mod tests {
             }
         }
         assert_ne!(vocabulary.slot(Name::Text("word-7")), UNKNOWN);
-        assert!((2 * vocabulary.len()..MOST).contains(&known.texts.len()));
+        assert!((vocabulary.len()..MOST).contains(&known.texts.len()));
     }
 }

@@ -5,6 +5,7 @@
 
 use memchr::memchr2;
 
+use super::find::Print;
 use super::number::{self, Plain, eight_bytes, integer, leading, repeated};
 use super::{Id, Options, Place, Record, not_finite, number_label, shown};
 use crate::Label;
@@ -14,11 +15,10 @@ use crate::vocabulary::{Name, quoted};
 const MOST_KEYS: usize = 1 << 16;
 /// So many keys may be missing between two that are there.
 const MOST_MISSING: usize = 4;
-/// Lines of other keys after which keys are not remembered for a while, and how many lines that is.
-const PATIENCE: u32 = 4;
-const PAUSE: u32 = 256;
+/// For so many lines at most no keys are expected, where their order does not repeat.
+const LONGEST_PAUSE: u32 = 1 << 12;
 
-/// The keys of the lines so far, in their order: most files repeat it, so that a key need only be compared with
+/// The keys of a line, in their order: many files repeat it, so that a key need only be compared with
 /// the one expected.
 #[derive(Default)]
 pub struct Keys {
@@ -30,14 +30,16 @@ pub struct Keys {
     next: usize,
     hits: u32,
     others: u32,
-    /// Lines in a row whose keys were others.
-    wrong: u32,
+    /// Lines until keys are learned again, and how many it will be the next time.
     pause: u32,
+    next_pause: u32,
 }
 
-/// An expected key: where its looks end, and the number of its name.
+/// An expected key: its looks and where they lie, and the number of its name.
 #[derive(Clone, Copy)]
 struct Key {
+    print: Print,
+    start: usize,
     end: usize,
     column: u32,
 }
@@ -47,19 +49,18 @@ impl Keys {
         &self.names
     }
 
-    /// A line begins: see how the last one went.
+    /// A line begins: see how the last one went. Where others were met the keys are forgotten, each time for
+    /// longer.
     fn begin(&mut self) {
         if self.pause > 0 {
             self.pause -= 1;
-        } else if 4 * self.others > self.hits + self.others {
-            self.wrong += 1;
+        } else if 8 * self.others > self.hits + self.others {
             self.expected.clear();
             self.looks.clear();
-            if self.wrong >= PATIENCE {
-                (self.wrong, self.pause) = (0, PAUSE);
-            }
+            self.pause = self.next_pause;
+            self.next_pause = (4 * self.next_pause).clamp(4, LONGEST_PAUSE);
         } else {
-            self.wrong = 0;
+            self.next_pause /= 2; // also by the line that is learned
         }
         (self.next, self.hits, self.others) = (0, 0, 0);
     }
@@ -67,32 +68,37 @@ impl Keys {
     /// The number of the key that stands at a place, if it is expected, and where its value starts.
     #[inline]
     fn find(&mut self, bytes: &[u8], at: usize) -> Option<(u32, usize)> {
-        let rest = bytes.get(at..)?;
-        let mut start = self.next.checked_sub(1).map_or(0, |before| self.expected[before].end);
         for (i, key) in self.expected[self.next..].iter().take(MOST_MISSING + 1).enumerate() {
-            if rest.starts_with(&self.looks[start..key.end]) {
+            let end = at + key.end - key.start;
+            if Print::of(bytes, at as u32, end as u32) == key.print
+                && (key.print.is_all() || bytes.get(at..end) == self.looks.get(key.start..key.end))
+            {
                 self.next += i + 1;
                 self.hits += 1;
-                return Some((key.column, at + key.end - start));
+                return Some((key.column, end));
             }
-            start = key.end;
         }
         None
     }
 
-    /// Count a key that was not expected; behind the last one it is from now on.
-    fn meet(&mut self, name: &str, looks: &[u8]) -> Option<u32> {
-        if self.pause > 0 {
-            return None;
-        }
+    /// Count a key that was not expected, of which the name ends at a place and the value starts at another; behind
+    /// the last one it is from now on.
+    #[inline(never)]
+    fn meet(&mut self, line: &str, quote: usize, end: usize, start: usize) -> Option<u32> {
         if self.next < self.expected.len() || self.names.len() >= MOST_KEYS {
             self.others += 1;
             return None;
         }
         let column = self.names.len() as u32;
-        self.names.push(name.to_owned());
-        self.looks.extend_from_slice(looks);
-        self.expected.push(Key { end: self.looks.len(), column });
+        self.names.push(line[quote + 1..end].to_owned());
+        let key = Key {
+            print: Print::of(line.as_bytes(), quote as u32, start as u32),
+            start: self.looks.len(),
+            end: self.looks.len() + start - quote,
+            column,
+        };
+        self.looks.extend_from_slice(&line.as_bytes()[quote..start]);
+        self.expected.push(key);
         self.next += 1;
         self.hits += 1;
         Some(column)
@@ -267,39 +273,53 @@ struct Text<'a> {
 impl Text<'_> {
     /// Read names without escapes and their plain numbers, with at most a blank between the parts, from where a
     /// name may start. Stands on the closing brace in the end, if true, or where another member starts.
-    #[inline(never)] // its registers are its own
     fn plain_members(&mut self, options: &Options, keys: &mut Keys, record: &mut Record) -> bool {
+        if keys.pause > 0 {
+            self.members::<false>(options, keys, record)
+        } else {
+            self.members::<true>(options, keys, record)
+        }
+    }
+
+    /// The same, for a line whose keys are expected or learned, or not.
+    #[inline(never)] // its registers are its own
+    fn members<const EXPECTS: bool>(
+        &mut self,
+        options: &Options,
+        keys: &mut Keys,
+        record: &mut Record,
+    ) -> bool {
         let bytes = self.line.as_bytes();
-        let is_own = |name: &str| {
-            options.label.as_deref() == Some(name) || options.id.as_deref() == Some(name)
-        };
-        loop {
-            let quote = self.at + usize::from(bytes.get(self.at) == Some(&b' '));
-            let (place, value_start) = if let Some((column, start)) = keys.find(bytes, quote) {
+        let label = options.label.as_ref().map(String::as_bytes);
+        let id = options.id.as_ref().map(String::as_bytes);
+        let (mut at, mut before, mut behind) = (self.at, 0, 0);
+        let closed = loop {
+            let quote = pass_blank(bytes, at, &mut before);
+            let expected = if EXPECTS { keys.find(bytes, quote) } else { None };
+            let (place, start) = if let Some((column, start)) = expected {
                 (Place::Column(column), start)
             } else {
-                let Some((end, start)) = plain_key(bytes, quote) else { return false };
-                let name = &self.line[quote + 1..end];
-                if is_own(name) {
-                    return false;
+                let Some(end) = plain_key(bytes, quote) else { break false };
+                let name = bytes.get(quote + 1..end);
+                if name == label || name == id {
+                    break false;
                 }
-                let column = keys.meet(name, &bytes[quote..start]);
+                let start = pass_blank(bytes, end + 2, &mut behind);
+                let column = if EXPECTS { keys.meet(self.line, quote, end, start) } else { None };
                 let in_line = Place::Line { start: quote as u32 + 1, end: end as u32 };
                 (column.map_or(in_line, Place::Column), start)
             };
-            let Some(Plain { value, end, next }) = number::plain(bytes, value_start) else {
-                return false;
-            };
-            if next != b',' && next != b'}' {
-                return false;
-            }
+            let ends = |next| matches!(next, Some(b',' | b'}'));
+            let Some(Plain { value, end }) = number::plain(bytes, start, ends) else { break false };
             record.push(place, value);
-            if next == b'}' {
-                self.at = end;
-                return true;
+            if bytes[end] == b'}' {
+                at = end;
+                break true;
             }
-            self.at = end + 1;
-        }
+            at = end + 1;
+        };
+        self.at = at;
+        closed
     }
 
     /// The next byte that is no blank.
@@ -422,7 +442,7 @@ impl Text<'_> {
         let rest = &self.line[self.at..];
         if first.is_ascii_digit() || first == b'-' {
             let bytes = rest.as_bytes();
-            let found = number::plain(bytes, 0)
+            let found = number::plain(bytes, 0, number::is_over)
                 .map(|found| (found.value, found.end))
                 .or_else(|| leading(bytes).filter(|&(_, length)| is_json(&bytes[..length])));
             if let Some((value, length)) = found {
@@ -445,10 +465,26 @@ impl Text<'_> {
     }
 }
 
-/// Where the name between quotes that starts at a place ends, and where its value starts; none if there are escapes in
-/// it or blanks behind it.
+/// Where it goes on behind a blank, if there is one. Most often there is one if there was one the last time: a guess
+/// saves waiting for it.
 #[inline]
-fn plain_key(bytes: &[u8], quote: usize) -> Option<(usize, usize)> {
+fn pass_blank(bytes: &[u8], at: usize, blanks: &mut usize) -> usize {
+    if (bytes.get(at) == Some(&b' ')) != (*blanks > 0) {
+        *blanks = count_blanks(bytes, at);
+    }
+    at + *blanks
+}
+
+#[cold]
+#[inline(never)]
+fn count_blanks(bytes: &[u8], at: usize) -> usize {
+    usize::from(bytes.get(at) == Some(&b' '))
+}
+
+/// Where the name between quotes that starts at a place ends; none if there are escapes in it or no colon right
+/// behind it.
+#[inline]
+fn plain_key(bytes: &[u8], quote: usize) -> Option<usize> {
     if bytes.get(quote) != Some(&b'"') {
         return None;
     }
@@ -465,10 +501,7 @@ fn plain_key(bytes: &[u8], quote: usize) -> Option<(usize, usize)> {
         }
     };
     end += marks.trailing_zeros() as usize / 8;
-    if bytes.get(end..end + 2) != Some(b"\":") {
-        return None;
-    }
-    Some((end, end + 2 + usize::from(bytes.get(end + 2) == Some(&b' '))))
+    (bytes.get(end..end + 2) == Some(b"\":")).then_some(end)
 }
 
 /// The high bits of the bytes that are 0, the first of them for sure.
@@ -489,21 +522,20 @@ fn is_json(number: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Case, check};
+    use super::super::tests::{Case, check, check_lines};
     use super::super::{Format, OnError, Options, Reader, Record};
-    use crate::Label;
     use crate::random::Generator;
-    use crate::vocabulary::{Name, Names};
+    use crate::vocabulary::Name;
     use std::io::Cursor;
+
+    fn json_lines() -> Options {
+        let label = Some("y".to_owned());
+        Options { format: Format::JsonLines, label, id: None, on_error: OnError::Stop }
+    }
 
     #[test]
     fn lines_are_read_or_refused() {
-        let options = Options {
-            format: Format::JsonLines,
-            label: Some("y".to_owned()),
-            id: Some("id".to_owned()),
-            on_error: OnError::Stop,
-        };
+        let options = Options { id: Some("id".to_owned()), ..json_lines() };
         let cases = [
             Case::event(r#"{"a": 1, "y": true, "b": -2.5e1}"#, "True", "'a'=1 'b'=-25"),
             Case::event(r#"{"y":"spam","id":7,"a":0}"#, "'spam' of 7", "'a'=0"),
@@ -539,6 +571,7 @@ mod tests {
             Case::refused(r#"{"a":+1}"#, "expected a number"),
             Case::refused(r#"{"a":.5}"#, "expected a number"),
             Case::refused(r#"{"a":5.}"#, "expected a number"),
+            Case::refused(r#"{"a":5.,"of more than one":1}"#, "expected a number"),
             Case::refused(r#"{"a":nan}"#, "expected a number"),
             Case::refused(r#"{"a":1e}"#, "expected a comma"),
             Case::refused(r#"{"a":Infinity}"#, "feature 'a' must be a finite number, got inf."),
@@ -614,29 +647,11 @@ mod tests {
             expected.push(features);
         }
         assert!(content.len() > 1 << 20);
-        let options = Options {
-            format: Format::JsonLines,
-            label: Some("y".to_owned()),
-            id: None,
-            on_error: OnError::Stop,
-        };
-        let mut reader = Reader::new(Cursor::new(content.into_bytes()), "f", options).unwrap();
-        let mut record = Record::default();
-        for (line, expected) in expected.iter().enumerate() {
-            assert_eq!(reader.next(&mut record), Ok(true), "{line}");
-            let names = reader.names(&record);
-            let features: Vec<(Name<'_>, u64)> = record
-                .features()
-                .iter()
-                .enumerate()
-                .map(|(i, feature)| (names.name(i), feature.value.to_bits()))
-                .collect();
-            let expected: Vec<(Name<'_>, u64)> =
-                expected.iter().map(|(name, value)| (Name::Text(name), value.to_bits())).collect();
-            assert_eq!(features, expected, "{line}");
-            assert_eq!(record.label, Some(Label::Int(1)), "{line}");
-        }
-        assert_eq!(reader.next(&mut record), Ok(false));
+        let expected: Vec<Vec<_>> = expected
+            .iter()
+            .map(|line| line.iter().map(|(name, value)| (Name::Text(name), *value)).collect())
+            .collect();
+        check_lines(json_lines(), content, &expected);
     }
 
     #[test]
@@ -660,14 +675,9 @@ mod tests {
             ("{\"a\": 1, \"b\u{1}\": 2}", "without control characters"),
         ];
         for (wrong, sentence) in cases {
-            let options = Options {
-                format: Format::JsonLines,
-                label: Some("y".to_owned()),
-                id: None,
-                on_error: OnError::Stop,
-            };
             let content = format!("{line}\n{line}\n{wrong}\n{line}\n");
-            let mut reader = Reader::new(Cursor::new(content.into_bytes()), "f", options).unwrap();
+            let mut reader =
+                Reader::new(Cursor::new(content.into_bytes()), "f", json_lines()).unwrap();
             let mut record = Record::default();
             assert_eq!(reader.next(&mut record), Ok(true));
             assert_eq!(reader.next(&mut record), Ok(true));

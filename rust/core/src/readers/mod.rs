@@ -335,16 +335,22 @@ impl Reader {
         if let Format::Csv { delimiter } = self.options.format {
             csv::complete(&mut self.lines, delimiter)?;
         }
-        let line = text(self.lines.line()).map_err(Refused::Line)?;
         let found = match self.options.format {
-            Format::Svmlight => svmlight::parse(line, record),
-            Format::Vw => vw::parse(line, record),
-            Format::JsonLines => json::parse(line, &self.options, &mut self.keys, record),
-            Format::Csv { delimiter } => csv::parse(line, delimiter, &self.header, record),
+            Format::Svmlight => svmlight::parse(self.lines.line(), record),
+            format => text(self.lines.line()).and_then(|line| {
+                let found = match format {
+                    Format::Csv { delimiter } => csv::parse(line, delimiter, &self.header, record),
+                    Format::JsonLines => json::parse(line, &self.options, &mut self.keys, record),
+                    _ => vw::parse(line, record),
+                };
+                Ok(found?.then_some(line))
+            }),
         };
         let header = header(&self.options, &self.header, &self.keys);
-        let found = found.map_err(Refused::Line)?;
-        Ok(if found { Found::Event { line, header } } else { Found::Nothing })
+        Ok(match found.map_err(Refused::Line)? {
+            Some(line) => Found::Event { line, header },
+            None => Found::Nothing,
+        })
     }
 
     /// Read the next record; false if there is none. If waiting for it was interrupted, that is
@@ -471,7 +477,26 @@ mod tests {
             }
         }
     }
-    fn svmlight() -> Options {
+
+    /// Read lines whose label is 1, and compare names and values to the last bit.
+    pub fn check_lines(options: Options, content: String, expected: &[Vec<(Name<'_>, f64)>]) {
+        let mut reader = Reader::new(io::Cursor::new(content.into_bytes()), "f", options).unwrap();
+        let mut record = Record::default();
+        for (line, expected) in expected.iter().enumerate() {
+            assert_eq!(reader.next(&mut record), Ok(true), "{line}");
+            assert_eq!(record.label, Some(Label::Int(1)), "{line}");
+            assert_eq!(record.features().len(), expected.len(), "{line}");
+            let names = reader.names(&record);
+            for (i, (feature, &(name, value))) in record.features().iter().zip(expected).enumerate()
+            {
+                assert_eq!(names.name(i), name, "{line}");
+                assert_eq!(feature.value.to_bits(), value.to_bits(), "{line}: {name}");
+            }
+        }
+        assert_eq!(reader.next(&mut record), Ok(false));
+    }
+
+    pub fn svmlight() -> Options {
         Options { format: Format::Svmlight, label: None, id: None, on_error: OnError::Stop }
     }
 
@@ -555,13 +580,24 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_refused_and_the_next_line_is_read() {
-        let content = b"1\n\xff\xfe\n3".to_vec();
-        let mut reader = Reader::new(io::Cursor::new(content), "f", svmlight()).unwrap();
-        let mut record = Record::default();
-        assert_eq!(reader.next(&mut record), Ok(true));
-        let error = reader.next(&mut record).unwrap_err();
-        assert_eq!(error.to_string(), "f, line 2: expected text in UTF-8, got byte 0xff at 1.");
-        assert_eq!(reader.next(&mut record), Ok(true));
+    fn bytes_that_are_no_text_are_refused_wherever_they_stand_and_the_next_line_is_read() {
+        let lines: [(&[u8], usize); 6] = [
+            (b"\xff\xfe", 1),
+            (b"1 1:1 \xff", 7),
+            (b"1 1:1 2:\xff", 9),
+            (b"1 qid:\xff 1:1", 7),
+            (b"x 1:1 \xff", 7),
+            (b"1 1:1 # \xff", 9),
+        ];
+        for (line, place) in lines {
+            let content = [b"1\n", line, b"\n3"].concat();
+            let mut reader = Reader::new(io::Cursor::new(content), "f", svmlight()).unwrap();
+            let mut record = Record::default();
+            assert_eq!(reader.next(&mut record), Ok(true));
+            let error = reader.next(&mut record).unwrap_err();
+            let sentence = format!("f, line 2: expected text in UTF-8, got byte 0xff at {place}.");
+            assert_eq!(error.to_string(), sentence);
+            assert_eq!(reader.next(&mut record), Ok(true));
+        }
     }
 }

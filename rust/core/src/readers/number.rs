@@ -13,8 +13,10 @@ const FLOAT_TENS: [f64; 23] = [
 ];
 
 /// The first of them, positive and negative.
-const SIGNED_TENS: [[f64; 8]; 2] =
-    [[1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7], [-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7]];
+const SIGNED_TENS: [[f64; 9]; 2] = [
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8],
+    [-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8],
+];
 
 /// Up to this every integer is a float.
 const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
@@ -86,64 +88,66 @@ pub fn count_digits(eight: u64) -> u32 {
 #[inline]
 pub fn read_eight(eight: u64, count: u32) -> u64 {
     let digits = (eight ^ repeated(b'0')).wrapping_shl(64 - 8 * count); // zeros before
-    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
-    let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
-    let high = (pairs >> 16 & 0x0000_00ff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
-    low.wrapping_add(high) >> 32
+    let twos = digits.wrapping_mul(1 + (10 << 8)) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let fours = twos.wrapping_mul(1 + (100 << 16)) >> 16 & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul(1 + (10_000 << 32)) >> 32
 }
 
-/// A number, where it ends, and the byte there; that is 0 at the end of the text.
+/// A number, and where it ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain {
     pub value: f64,
     pub end: usize,
-    pub next: u8,
 }
 
 /// The number that begins at a place, if it is one that JSON has too and that is quickly read: no
-/// plus, no zeros before, digits around the point, nothing extreme.
+/// plus, no zeros before, digits around the point, nothing extreme. `ends` says whether it ends before such a
+/// byte, or before the end of the text.
 #[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
 #[inline(always)]
-pub fn plain(text: &[u8], at: usize) -> Option<Plain> {
-    let eight = eight_bytes(text, at);
-    let negative = eight as u8 == b'-';
-    let eight = eight >> (8 * u32::from(negative));
-    let first = (eight as u8).wrapping_sub(b'0');
+pub fn plain(text: &[u8], at: usize, ends: impl Fn(Option<u8>) -> bool) -> Option<Plain> {
+    let Some(near) = text.get(at..).and_then(<[u8]>::first_chunk::<16>) else {
+        return last_plain(text, at).filter(|found| ends(text.get(found.end).copied()));
+    };
+    let negative = usize::from(near[0] == b'-');
+    let unsigned = near[negative..].first_chunk::<15>()?;
+    let (first, next) = (unsigned[0].wrapping_sub(b'0'), unsigned[1]);
     if first > 9 {
         return None;
     }
-    let (first, next) = (u64::from(first), (eight >> 8) as u8);
-    let at = at + 1 + usize::from(negative);
-    if next != b'.' {
-        if next.is_ascii_digit() || is_exponent(next) {
-            return longer(text, negative, first, None, at);
+    let (mut digits, mut start, mut end) = (u64::from(first), None, at + negative + 1);
+    if next == b'.' && unsigned[2].is_ascii_digit() {
+        // With a sign or without, only digits follow from the fourth byte on: finding the end need not wait.
+        let count = count_digits(eight_bytes(near, 3)) as usize;
+        let (eight, places) = (eight_bytes(unsigned, 2), count + 1 - negative);
+        if count < 8 && ends(Some(near[count + 3])) {
+            let digits = digits * TENS[places] + read_eight(eight, places as u32);
+            let value = digits as i64 as f64 / SIGNED_TENS[negative][places];
+            return Some(Plain { value, end: at + count + 3 });
         }
-        return Some(Plain { value: signed(first as f64, negative), end: at, next });
+        if count == 8 {
+            digits = digits * TENS[8] + read_eight(eight, 8);
+            (start, end) = (Some(end + 1), end + 9);
+        }
+    } else if ends(Some(next)) {
+        return Some(Plain { value: f64::from(first) / SIGNED_TENS[negative][0], end });
     }
-    let eight = eight_bytes(text, at + 1);
-    let (start, count) = (at + 1, count_digits(eight));
-    if count == 0 {
-        return None;
-    }
-    let end = start + count as usize;
-    let digits = first * TENS[count as usize] + read_eight(eight, count);
-    if count == 8 {
-        return longer(text, negative, digits, Some(start), end);
-    }
-    let next = (eight >> (8 * count)) as u8;
-    if is_exponent(next) {
-        return longer(text, negative, digits, Some(start), end);
-    }
-    let ten = SIGNED_TENS[usize::from(negative)][count as usize % 8];
-    Some(Plain { value: digits as i64 as f64 / ten, end, next })
+    let Plain { value, end } = longer(text, negative == 1, digits, start, end)?;
+    ends(text.get(end).copied()).then_some(Plain { value, end })
 }
 
-fn is_exponent(byte: u8) -> bool {
-    byte | 0x20 == b'e'
+/// A plain number near the end of the text.
+#[inline(never)]
+fn last_plain(text: &[u8], at: usize) -> Option<Plain> {
+    let negative = text.get(at) == Some(&b'-');
+    let at = at + usize::from(negative);
+    let first = text.get(at).filter(|byte| byte.is_ascii_digit())?;
+    longer(text, negative, u64::from(first - b'0'), None, at + 1)
 }
 
-fn signed(value: f64, negative: bool) -> f64 {
-    if negative { -value } else { value }
+/// Whether a number is over where this follows, whatever else may be there.
+pub fn is_over(next: Option<u8>) -> bool {
+    !matches!(next, Some(b'0'..=b'9' | b'.' | b'e' | b'E'))
 }
 
 /// The rest of a plain number behind its first digits, whose places below the point begin at
@@ -157,28 +161,27 @@ fn longer(
     at: usize,
 ) -> Option<Plain> {
     let (mut digits, mut end) = read_digits(text, at, first)?;
-    let mut start = start.unwrap_or(end);
-    if start == end {
-        if first == 0 && end > at {
-            return None;
-        }
-        if text.get(end) == Some(&b'.') {
-            start = end + 1;
+    let start = match start {
+        Some(start) => start,
+        None if first == 0 && end > at => return None,
+        None if text.get(end) == Some(&b'.') => {
+            let start = end + 1;
             (digits, end) = read_digits(text, start, digits)?;
             if end == start {
                 return None;
             }
+            start
         }
-    }
+        None => end,
+    };
     let mut below = (end - start) as i32; // the number is digits / 10^below
-    let mut next = text.get(end).copied().unwrap_or_default();
-    if is_exponent(next) {
+    if text.get(end).is_some_and(|byte| byte | 0x20 == b'e') {
         let exponent;
         (exponent, end) = read_exponent(text, end + 1)?;
         below -= exponent;
-        next = text.get(end).copied().unwrap_or_default();
     }
-    Some(Plain { value: signed(scaled(digits, below)?, negative), end, next })
+    let value = scaled(digits, below)?;
+    Some(Plain { value: if negative { -value } else { value }, end })
 }
 
 /// Go on with the digits that start here; none if they become too many. Also where they end.
@@ -264,7 +267,7 @@ fn power_of_two(exponent: i32) -> f64 {
 /// The number at the start of a text, and how many bytes it takes: `-1`, `+.5`, `3.`, `1e-5`, `nan`,
 /// `inf`, `infinity` (words in any case). One beyond the floats is infinite.
 pub fn leading(text: &[u8]) -> Option<(f64, usize)> {
-    plain(text, 0).map(|found| (found.value, found.end)).or_else(|| any(text))
+    plain(text, 0, is_over).map(|found| (found.value, found.end)).or_else(|| any(text))
 }
 
 #[cold]
@@ -273,8 +276,8 @@ fn any(text: &[u8]) -> Option<(f64, usize)> {
 }
 
 /// The number that a text is, all of it.
-pub fn whole_text(text: &str) -> Option<f64> {
-    leading(text.as_bytes()).filter(|&(_, length)| length == text.len()).map(|(value, _)| value)
+pub fn whole(text: &[u8]) -> Option<f64> {
+    leading(text).filter(|&(_, length)| length == text.len()).map(|(value, _)| value)
 }
 
 /// The integer that a text of digits is, if it fits.
@@ -341,10 +344,8 @@ mod tests {
             let (value, length) = leading(text.as_bytes()).unwrap();
             assert_eq!(value.to_bits(), expected.to_bits(), "{text}");
             assert_eq!(length, padded.len() - ", 12345678".len(), "{text}");
-            if let Some(found) = plain(text.as_bytes(), 0) {
+            if let Some(found) = plain(text.as_bytes(), 0, is_over) {
                 assert_eq!((found.value.to_bits(), found.end), (value.to_bits(), length), "{text}");
-                let next = text.as_bytes().get(length).copied().unwrap_or(0);
-                assert_eq!(found.next, next, "{text}");
             }
         }
     }
@@ -402,12 +403,12 @@ mod tests {
         for _ in 0..10_000 {
             let value = 200.0 * (random.uniform() - 0.5);
             for text in [format!("{value}"), format!("{value:.6}"), format!("{value:.12e}")] {
-                assert!(plain(text.as_bytes(), 0).is_some(), "{text}");
+                assert!(plain(text.as_bytes(), 0, is_over).is_some(), "{text}");
             }
         }
         for text in ["0.1234567890123456789012", "1e300", "5e-324", "007", ".5", "5.", "+1", "nan"]
         {
-            assert!(plain(text.as_bytes(), 0).is_none(), "{text}");
+            assert!(plain(text.as_bytes(), 0, is_over).is_none(), "{text}");
         }
     }
 
@@ -456,7 +457,15 @@ mod tests {
 
     #[test]
     fn a_number_ends_where_it_ends() {
-        let cases = [("1 2", 1), ("1.5e", 3), ("1e+x", 1), ("2:3", 1), ("1.2.3", 3), ("nano", 3)];
+        let cases = [
+            ("1 2", 1),
+            ("1.5e", 3),
+            ("1e+x", 1),
+            ("2:3", 1),
+            ("1.2.3", 3),
+            ("nano", 3),
+            ("5., and more behind", 2),
+        ];
         for (text, length) in cases {
             assert_eq!(leading(text.as_bytes()).unwrap().1, length, "{text}");
         }

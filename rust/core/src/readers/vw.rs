@@ -6,7 +6,7 @@
 
 use memchr::memchr;
 
-use super::number::whole_text;
+use super::number::whole;
 use super::{Id, Place, Record, is_blank, not_finite, number_label, shown};
 use crate::vocabulary::Name;
 
@@ -40,7 +40,7 @@ fn head(text: &str, record: &mut Record) -> Result<(), String> {
             words.pop();
         }
     }
-    let numbers: Option<Vec<f64>> = words.iter().map(|word| whole_text(word)).collect();
+    let numbers: Option<Vec<f64>> = words.iter().map(|word| whole(word.as_bytes())).collect();
     match numbers.as_deref() {
         Some([]) => Ok(()),
         Some([label] | [label, _] | [label, _, _]) => {
@@ -60,7 +60,7 @@ fn namespace(line: &str, start: usize, end: usize, record: &mut Record) -> Resul
     {
         prefix = &line[from..to];
         if let Some((name, number)) = prefix.split_once(':') {
-            scale = whole_text(number)
+            scale = whole(number.as_bytes())
                 .filter(|scale| scale.is_finite())
                 .ok_or_else(|| format!("expected namespace:scale, got {}.", shown(prefix)))?;
             prefix = name;
@@ -70,7 +70,7 @@ fn namespace(line: &str, start: usize, end: usize, record: &mut Record) -> Resul
         let word = &line[from..to];
         let (name, value) = match word.split_once(':') {
             None => (word, Some(1.0)),
-            Some((name, value)) => (name, whole_text(value)),
+            Some((name, value)) => (name, whole(value.as_bytes())),
         };
         let (false, Some(value)) = (name.is_empty(), value) else {
             return Err(format!("expected feature:value, value a number, got {}.", shown(word)));
