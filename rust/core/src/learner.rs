@@ -345,7 +345,7 @@ impl Learner {
     /// Bring an event that is not part of the stream to the model's view of it.
     pub fn look(&self, event: &mut Entrant) -> Result<(), Error> {
         if let Some(view) = &self.view {
-            event.whole = view.look(&event.seats, &mut event.features)?;
+            event.whole = view.look(&event.seats, &mut event.features, &mut event.shown)?;
         }
         self.add_own(event);
         Ok(())

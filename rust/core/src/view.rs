@@ -314,18 +314,22 @@ impl View {
 
     /// Bring an event outside the stream to its view: names never shown count as 0. Returns its
     /// factor and energy.
-    pub fn look(&self, seats: &[Slot], features: &mut [Feature]) -> Result<[f64; 2], Error> {
-        let mut rows = Vec::new();
+    pub fn look(
+        &self,
+        seats: &[Slot],
+        features: &mut [Feature],
+        Shown { rows, .. }: &mut Shown,
+    ) -> Result<[f64; 2], Error> {
         let still = Entry { n: 1.0, ..Entry::new(self.rounds as f64) };
-        self.line_up(seats, features, &still, &mut rows)?;
+        self.line_up(seats, features, &still, rows)?;
         let shared = self.pool.size();
         let mut sums = Sums::default();
-        for row in &mut rows {
+        for row in rows.iter_mut() {
             row.inverse = four(|i| 1.0 / row.n[i]);
             row.scale(shared);
             sums.add(row.z, row.regularity, row.weight());
         }
-        to_unit_length(&mut rows, features, sums.squares());
+        to_unit_length(rows, features, sums.squares());
         Ok(self.whole.as_ref().map_or([0.0; 2], |whole| whole.look(&sums)))
     }
 
