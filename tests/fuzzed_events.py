@@ -71,7 +71,8 @@ class Raising:
 class Clearing:
     """Clears the event that it is in while it is read."""
 
-    event: dict[Any, Any]
+    def __init__(self) -> None:
+        self.event: dict[Any, Any] = {}  # until it is in one
 
     def __float__(self) -> float:
         self.event.clear()

@@ -24,7 +24,7 @@ const GROSS: f64 = 10.0; // deviations beyond which a value is cut before it is 
 const WARM: f64 = 10.0; // values after which gross errors are cut
 const STILL: f64 = 1e-24; // variance by squared mean of a feature that has not moved
 const LARGEST: f64 = 1e140; // of a value: no sum of squares of such values overflows
-const LARGEST_SQUARES: f64 = 1e300; // in a file
+const LARGEST_SQUARES: f64 = 1e282; // in a file, a value counted: no more than these can add
 const LARGEST_LOADING: f64 = 1e100; // in a file; they are below 1 by themselves
 const LARGEST_LOG: f64 = 800.0; // in a file; that of a float is less
 const LARGEST_COUNT: u64 = 1 << 53;
@@ -528,8 +528,9 @@ impl ViewState<'_> {
         }
         let pool = self.pool.weight.is_finite() && self.pool.log_size.abs() <= LARGEST_LOG;
         let fine = pool
-            && self.means.iter().all(|mean| mean.abs() <= LARGEST)
-            && self.squares.iter().all(|squares| squares.abs() <= LARGEST_SQUARES)
+            && self.means.iter().all(|mean| mean.abs() <= 2.0 * LARGEST)
+            && (self.squares.iter().zip(&self.seen))
+                .all(|(squares, &n)| squares.abs() <= n as f64 * LARGEST_SQUARES)
             && self.whole.is_none_or(|whole| whole.is_sound())
             && loadings.iter().all(|loading| loading.abs() <= LARGEST_LOADING);
         if !fine {

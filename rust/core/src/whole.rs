@@ -56,8 +56,9 @@ impl Track {
         ((x - self.mean) / (self.variance + guard).sqrt()).clamp(-CLIP, CLIP)
     }
 
+    /// Whether scores can have led here: none is beyond ±750.
     fn is_sound(&self) -> bool {
-        self.n <= u64::MAX / 2 && self.mean.is_finite() && (0.0..1e300).contains(&self.variance)
+        self.n <= u64::MAX / 2 && self.mean.abs() <= 1e3 && (0.0..1e7).contains(&self.variance)
     }
 }
 
