@@ -187,3 +187,33 @@ def test_the_columns_of_the_stream_change_from_batch_to_batch() -> None:
     assert sum(len(columns) for columns, _ in batches()) < len(met) * COLUMNS / 2
     assert all(before != after for before, after in pairwise(met))
     assert not met[0] & met[-1]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([True, False, True, True, False, True]),
+        np.array([1, 0, 1, 1, 0, 1], dtype=np.int8),
+        np.array([1, -1, 1, 1, -1, 1], dtype=">i4"),
+        np.array([1, 0, 1, 1, 0, 1], dtype=np.uint8),
+        np.array([1, 9, 0, 9, 1, 9, 1, 9, 0, 9, 1, 9])[::2],
+        np.array(["yes", "no", "yes", "yes", "no", "yes"]),
+        np.ma.MaskedArray(
+            [True, False, True, True, False, True], mask=[False, True, False, False, True, False]
+        ),
+    ],
+    ids=["bool", "int8", "big-endian", "unsigned", "strided", "text", "masked"],
+)
+def test_labels_in_an_array_are_those_of_its_list(array: Any) -> None:
+    rows = np.random.default_rng(4).normal(size=(6, 3))
+    listed = array.tolist()
+    classes = ("no", "yes") if "yes" in listed else None
+    by_array, by_list = (hw.Linear(query="all", classes=classes) for _ in range(2))
+    by_array.simulate(rows, array)
+    by_list.simulate(rows, listed)
+    assert by_array.learned == sum(label is not None for label in listed)
+    assert by_array.to_bytes() == by_list.to_bytes()
+    if None not in listed:
+        by_array.learn_many(rows, array)
+        by_list.learn_many(rows, listed)
+        assert by_array.to_bytes() == by_list.to_bytes()

@@ -165,7 +165,7 @@ def test_values_beyond_all_measure_are_refused_and_nothing_is_counted() -> None:
         model.decide_one({"a": value})
     before = model.to_bytes()
     for act in (model.decide_one, lambda x: model.learn_one(x, True)):
-        with pytest.raises(StepError):
+        with pytest.raises(StepError, match=r"between -1e140 and 1e140 to be scaled, got 1e200\."):
             act({"a": 1e200})
         assert model.to_bytes() == before
 

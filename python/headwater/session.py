@@ -43,7 +43,6 @@ class Session:
             )
         self.learner = learner
         self.labels = labels
-        self._check: Callable[[Id], None] | None = getattr(labels, "check", None)
         self.received = 0
         self.repeated = 0
 
@@ -61,8 +60,9 @@ class Session:
         True
         """
         name = self.received if id is None else id
-        if self._check is not None:
-            self._check(name)
+        check: Callable[[Id], None] | None = getattr(self.labels, "check", None)
+        if check is not None:
+            check(name)
         decision = self.learner.decide_one(x)
         self.received += 1
         self.labels.advance()

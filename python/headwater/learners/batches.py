@@ -103,7 +103,7 @@ def read_labels(y: Any) -> Answers:
     """`y` as an array of bools or integers, or as a list without NumPy's types."""
     if frames.library_of(y) is not None:
         return frames.read_labels(y)
-    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "bi":
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "bi":  # a masked one may lack some
         return y.astype(bool if y.dtype.kind == "b" else np.int64, copy=False)
     if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
         raise LabelError(f"y: expected one label a row, got {y!r}.")

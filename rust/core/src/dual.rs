@@ -114,7 +114,7 @@ fn best_alpha(old: f64, margin: f64, squared_norm: f64, c: f64) -> f64 {
     c * sigma(u)
 }
 
-/// `σ(z) = 1/(1 + e^{−z})`
+/// `σ(z) = 1/(1 + e^{−z})` by the quick exponential: a label takes some hundred of these.
 fn sigma(z: f64) -> f64 {
     1.0 / (1.0 + exp(-z))
 }

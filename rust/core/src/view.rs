@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::bound::Bound;
 use crate::four::{FOUR, Four, four, ln, sum};
-use crate::model::too_large;
 use crate::vocabulary::{Name, Names, Slot, Survivors, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
 use crate::whole::{Sums, Whole, loading_step, trust};
@@ -377,8 +376,13 @@ impl View {
         unknown: &Entry,
         rows: &mut Vec<Row>,
     ) -> Result<(), Error> {
-        if !features.iter().fold(true, |fine, feature| fine & (feature.value.abs() <= LARGEST)) {
-            return Err(too_large("a feature's variance"));
+        let fits = |feature: &Feature| feature.value.abs() <= LARGEST;
+        if !features.iter().fold(true, |all, feature| all & fits(feature)) {
+            let found = features.iter().find(|&feature| !fits(feature));
+            let value = found.map_or(f64::NAN, |feature| feature.value);
+            return Err(Error::Step(format!(
+                "event: values must lie between -{LARGEST:e} and {LARGEST:e} to be scaled, got {value:e}."
+            )));
         }
         let round = self.rounds as f64;
         rows.resize(features.len().div_ceil(FOUR), Row::EMPTY);
