@@ -1,4 +1,4 @@
-"""Numbers up to rounding: what `pytest.approx` says of them, in a tenth of its time.
+"""Numbers up to rounding: what `pytest.approx` says of them, faster.
 
 For comparisons that a run of the tests makes a hundred thousand times and more.
 """

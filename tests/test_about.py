@@ -5,7 +5,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from about import about
 
@@ -16,6 +16,7 @@ NUMBERS = st.one_of(
 )
 
 
+@settings(derandomize=True, deadline=None)
 @given(NUMBERS, NUMBERS, SIZES, SIZES)
 def test_of_two_numbers(got: float, wanted: float, rel: float, abs: float) -> None:
     said = got == pytest.approx(wanted, rel=rel, abs=abs)
