@@ -6,11 +6,24 @@
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// 2⁵²: in its bits, integers below it can be written.
-const UNIT: f64 = 4_503_599_627_370_496.0;
-const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd; // its bits
+pub const UNIT: f64 = 4_503_599_627_370_496.0;
+pub const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd; // its bits
 /// ln 2 in two parts, of which multiples of the first are exact.
 const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+/// 2/(2i + 1): the series of 2 artanh(s)/s in s².
+pub const LN_SERIES: [f64; 10] = [
+    2.0,
+    2.0 / 3.0,
+    2.0 / 5.0,
+    2.0 / 7.0,
+    2.0 / 9.0,
+    2.0 / 11.0,
+    2.0 / 13.0,
+    2.0 / 15.0,
+    2.0 / 17.0,
+    2.0 / 19.0,
+];
 /// Beyond this the result would be 0 or infinite.
 const FARTHEST: f64 = 700.0;
 
@@ -28,9 +41,10 @@ pub fn ln(x: f64) -> f64 {
     let m = f64::from_bits(x.to_bits().wrapping_sub(k.wrapping_sub(1075) << 52));
     let s = (m - 1.0) / (m + 1.0);
     let (z, z2) = (s * s, (s * s) * (s * s));
-    let low = (2.0 + 2.0 / 3.0 * z) + (2.0 / 5.0 + 2.0 / 7.0 * z) * z2;
-    let middle = (2.0 / 9.0 + 2.0 / 11.0 * z) + (2.0 / 13.0 + 2.0 / 15.0 * z) * z2;
-    let high = 2.0 / 17.0 + 2.0 / 19.0 * z;
+    let [a, b, c, d, e, f, g, h, i, j] = LN_SERIES;
+    let low = (a + b * z) + (c + d * z) * z2;
+    let middle = (e + f * z) + (g + h * z) * z2;
+    let high = i + j * z;
     let series = low + (middle + high * (z2 * z2)) * (z2 * z2);
     let shift = if tiny { 1075.0 + 52.0 } else { 1075.0 };
     (exponent - shift) * LN_2 + s * series

@@ -7,16 +7,17 @@
 //! Statistics are kept of every event shown, labelled or not. With a [`Whole`] the view also learns
 //! what events have in common, and shows each event's factor and energy.
 
-use std::f64::consts::LN_2;
+use std::hint::black_box;
 
 use serde::{Deserialize, Serialize};
+use wide::{CmpEq, CmpGe, CmpGt, CmpLe};
 
 use crate::Error;
 use crate::bound::Bound;
-use crate::four::{FOUR, Four, four, ln, sum};
+use crate::pair::{PAIR, Pair, all, any, ln};
 use crate::vocabulary::{Name, Names, Slot, Survivors, UNKNOWN, Vocabulary};
 use crate::weights::Feature;
-use crate::whole::{Sums, Whole, loading_step, trust};
+use crate::whole::{NEAR, SHRINK, Sums, Whole, trust};
 
 const CLIP: f64 = 3.0; // of a scaled value
 const GROSS: f64 = 10.0; // deviations beyond which a value is cut before it is counted
@@ -47,6 +48,18 @@ struct Entry {
     regularity: f64,
 }
 
+/// What fills a place that no feature takes: its value is 0. Once counted it is as regular as can be.
+const NOTHING: Entry = Entry {
+    n: 1.0,
+    mean: 0.0,
+    squares: 0.0,
+    runs: 1.0,
+    first: 0.0,
+    last: f64::NEG_INFINITY,
+    loading: 0.0,
+    regularity: 0.0,
+};
+
 impl Entry {
     fn new(round: f64) -> Self {
         Self { first: round, last: f64::NEG_INFINITY, ..Self::default() }
@@ -55,130 +68,145 @@ impl Entry {
 
 /// a = min(1, 2·runs/(n − 1))⁴
 fn regularity(n: f64, runs: f64) -> f64 {
-    let share = least(2.0 * runs / most(n - 1.0, 1.0), 1.0);
+    let share = (2.0 * runs / (n - 1.0).max(1.0)).min(1.0);
     (share * share) * (share * share)
 }
 
-/// Four features of an event side by side, so that the compiler can take several at a step: a
-/// number each of the event, of what is known, and of what follows. Nothing here branches on one
-/// of them. Places that no feature takes are filled by one that is always 0.
-#[derive(Clone, Copy, Debug)]
+/// Two features of an event side by side: a number each of the event, of what is known, and of what
+/// follows. A place that no feature takes is filled by [`NOTHING`].
+#[derive(Clone, Copy, Debug, Default)]
 struct Row {
-    value: Four,
-    n: Four,
-    mean: Four,
-    squares: Four,
-    runs: Four,
+    value: Pair,
+    n: Pair,
+    mean: Pair,
+    squares: Pair,
+    runs: Pair,
     /// Rounds since the first time.
-    since: Four,
-    loading: Four,
-    regularity: Four,
+    since: Pair,
+    loading: Pair,
+    regularity: Pair,
     /// 1/n
-    inverse: Four,
+    inverse: Pair,
+    /// n/(n + 10): how much the loadings count.
+    trust: Pair,
+    /// 3/(n + 2), but at most 1: how far the event moves the loadings.
+    step: Pair,
     /// What the value counts; at first before the event is brought to length 1.
-    z: Four,
+    z: Pair,
 }
 
 impl Row {
-    const EMPTY: Self = Self {
-        value: [0.0; FOUR],
-        n: [1.0; FOUR],
-        mean: [0.0; FOUR],
-        squares: [0.0; FOUR],
-        runs: [0.0; FOUR],
-        since: [1.0; FOUR],
-        loading: [0.0; FOUR],
-        regularity: [0.0; FOUR],
-        inverse: [1.0; FOUR],
-        z: [0.0; FOUR],
-    };
-
-    fn put(&mut self, place: usize, value: f64, entry: &Entry, round: f64) {
-        self.value[place] = value;
-        self.n[place] = entry.n;
-        self.mean[place] = entry.mean;
-        self.squares[place] = entry.squares;
-        self.runs[place] = entry.runs + f64::from(u8::from(entry.last + 1.0 == round));
-        self.since[place] = round + 1.0 - entry.first;
-        self.loading[place] = entry.loading;
-        self.regularity[place] = entry.regularity;
+    /// Values and what is known of their features, in this round.
+    #[inline(always)]
+    fn of(values: [f64; PAIR], [a, b]: [&Entry; PAIR], round: f64) -> Self {
+        let (round, one) = (Pair::splat(round), Pair::ONE);
+        let just_before = (Pair::new([a.last, b.last]) + one).cmp_eq(round);
+        Self {
+            value: Pair::new(values),
+            n: Pair::new([a.n, b.n]),
+            mean: Pair::new([a.mean, b.mean]),
+            squares: Pair::new([a.squares, b.squares]),
+            runs: Pair::new([a.runs, b.runs]) + (just_before & one),
+            since: round + one - Pair::new([a.first, b.first]),
+            loading: Pair::new([a.loading, b.loading]),
+            regularity: Pair::new([a.regularity, b.regularity]),
+            ..Self::default()
+        }
     }
 
     /// Welford's step with the values, gross errors cut, which are counted as sizes too.
-    fn count(&mut self, sizes: &mut Sizes) {
-        let Self { value, n, mean, squares, .. } = self;
-        let off = four(|i| value[i] - mean[i]);
-        let gross = |i| {
-            off[i] * off[i] * n[i] > GROSS * GROSS * squares[i] && n[i] >= WARM && squares[i] > 0.0
-        };
-        let mut counted = *value;
-        if (0..FOUR).any(gross) {
-            for i in (0..FOUR).filter(|&i| gross(i)) {
-                let reach = GROSS * (squares[i] / n[i]).sqrt();
-                counted[i] = value[i].clamp(mean[i] - reach, mean[i] + reach);
-            }
+    #[inline(always)]
+    fn count(self, sizes: &mut Sizes) -> Self {
+        let Self { value, n, mean, squares, runs, .. } = self;
+        let (mut counted, mut off) = (value, value - mean);
+        let beyond = (off * off * n).cmp_gt(Pair::splat(GROSS * GROSS) * squares);
+        let known = n.cmp_ge(Pair::splat(WARM)) & squares.cmp_gt(Pair::ZERO);
+        let gross = beyond & known;
+        if any(gross) {
+            let reach = Pair::splat(GROSS) * (squares / n).sqrt();
+            let cut = value.fast_max(mean - reach).fast_min(mean + reach);
+            counted = gross.blend(cut, value);
+            off = counted - mean;
         }
-        self.n = four(|i| self.n[i] + 1.0);
-        self.inverse = four(|i| 1.0 / self.n[i]);
-        let old = self.mean;
-        self.mean = four(|i| old[i] + (counted[i] - old[i]) * self.inverse[i]);
-        self.squares =
-            four(|i| self.squares[i] + (counted[i] - old[i]) * (counted[i] - self.mean[i]));
-        self.regularity = four(|i| regularity(self.n[i], self.runs[i]));
-        if !self.is_regular() {
-            sizes.add(counted, self.regularity);
+        let (row, inverse_before) = Self { n: n + Pair::ONE, ..self }.with_inverses();
+        let mean = mean + off * row.inverse;
+        let squares = squares + off * (counted - mean);
+        let (twice, mut regularity) = (runs + runs, Pair::ONE);
+        if !all(twice.cmp_ge(n.fast_max(Pair::ONE))) {
+            let share = (twice * inverse_before).fast_min(Pair::ONE);
+            regularity = (share * share) * (share * share);
+            sizes.add(counted, regularity);
         }
+        Self { mean, squares, regularity, ..row }
     }
 
-    /// Whether all four are as regular as can be.
+    /// Whatever is divided by n, n − 1, n + 2 or n + 10 needs one division for all of them, which is
+    /// exact for n = 1. Returns 1/(n − 1) too, but 1 if n = 1.
+    #[inline(always)]
+    fn with_inverses(self) -> (Self, Pair) {
+        let (n, before) = (self.n, (self.n - Pair::ONE).fast_max(Pair::ONE));
+        let (near, far) = (n + Pair::splat(NEAR), n + Pair::splat(SHRINK));
+        let (counts, others) = (n * before, near * far);
+        let all = Pair::ONE / (counts * others);
+        let (of_counts, of_others) = (others * all, counts * all);
+        let step = (Pair::splat(NEAR + 1.0) * (far * of_others)).fast_min(Pair::ONE);
+        let row = Self { inverse: before * of_counts, trust: n * (near * of_others), step, ..self };
+        (row, n * of_counts)
+    }
+
+    /// Whether both are as regular as can be.
+    #[inline(always)]
     fn is_regular(&self) -> bool {
-        self.regularity == [1.0; FOUR]
+        all(self.regularity.cmp_eq(Pair::ONE))
     }
 
-    /// The values as they count, before the event is brought to length 1; `shared` is the size
-    /// that irregular features share.
-    fn scale(&mut self, shared: Option<f64>) {
+    /// The values as they count, before the event is brought to length 1, of features as regular as
+    /// can be.
+    #[inline(always)]
+    fn scaled_as_regular(self) -> Self {
+        let variance = self.squares * self.inverse;
+        self.cut((self.value - self.mean) / variance.sqrt(), variance)
+    }
+
+    /// The same of any features; `shared` is the squared size that irregular ones share.
+    #[inline(always)]
+    fn scaled(self, shared: Option<f64>) -> Self {
         let a = self.regularity;
-        let centre = four(|i| a[i] * self.mean[i]);
-        let off = four(|i| self.mean[i] - centre[i]);
-        let own = four(|i| self.squares[i] * self.inverse[i] + off[i] * off[i]);
+        let centre = a * self.mean;
+        let off = self.mean - centre;
+        let own = self.squares * self.inverse + off * off;
         let mut variance = own;
-        if let (Some(shared), false) = (shared, self.is_regular()) {
-            variance = four(|i| {
-                let stdev = own[i].sqrt();
-                let size = least(10.0 * stdev, most(0.1 * stdev, shared));
-                own[i] + (1.0 - a[i]) * (1.0 - a[i]) * (size * size - own[i])
-            });
+        if let Some(shared) = shared {
+            let (rest, least, most) = (Pair::ONE - a, Pair::splat(0.01), Pair::splat(100.0));
+            let shared = Pair::splat(shared).fast_max(least * own).fast_min(most * own);
+            variance = own + rest * rest * (shared - own);
         }
-        let far = four(|i| (self.value[i] - centre[i]) / variance[i].sqrt());
-        let rarity = self.rarity();
-        self.z = four(|i| {
-            let z = most(least(far[i], CLIP), -CLIP) * rarity[i];
-            if own[i] <= STILL * self.mean[i] * self.mean[i] { 0.0 } else { z }
-        });
+        self.cut((self.value - centre) / variance.sqrt(), own)
+    }
+
+    /// The values, so many deviations off, as they count.
+    #[inline(always)]
+    fn cut(self, off: Pair, variance: Pair) -> Self {
+        let clip = Pair::splat(CLIP);
+        let moves = variance.cmp_gt(Pair::splat(STILL) * self.mean * self.mean);
+        let z = moves & (off.fast_min(clip).fast_max(-clip) * self.rarity());
+        Self { z, ..self }
     }
 
     /// ln(1 + max(1, since/n))
-    fn rarity(&self) -> Four {
-        let often = (0..FOUR).fold(true, |all, i| all & (self.since[i] <= self.n[i]));
-        if often {
-            return [LN_2; FOUR];
+    #[inline(always)]
+    fn rarity(&self) -> Pair {
+        if all(self.since.cmp_le(self.n)) {
+            return Pair::LN_2;
         }
-        ln(four(|i| 1.0 + most(self.since[i] * self.inverse[i], 1.0)))
+        ln(Pair::ONE + (self.since * self.inverse).fast_max(Pair::ONE))
     }
 
     /// λ
-    fn weight(&self) -> Four {
-        four(|i| self.loading[i] * trust(self.n[i]) * self.regularity[i])
+    #[inline(always)]
+    fn weight(&self) -> Pair {
+        self.loading * self.trust * self.regularity
     }
-}
-
-fn most(x: f64, y: f64) -> f64 {
-    if x > y { x } else { y }
-}
-
-fn least(x: f64, y: f64) -> f64 {
-    if x < y { x } else { y }
 }
 
 /// The shared size of the values of irregular features: mean of ln|x|, and its weight.
@@ -189,17 +217,17 @@ struct Pool {
 }
 
 impl Pool {
-    /// The size that irregular features share, once there is one.
-    fn size(self) -> Option<f64> {
-        (self.weight > 0.0).then(|| self.log_size.exp())
+    /// The square of the size that irregular features share, once there is one.
+    fn squared_size(self) -> Option<f64> {
+        (self.weight > 0.0).then(|| (2.0 * self.log_size).exp())
     }
 
     /// Count the values of an event.
     fn count(&mut self, sizes: &Sizes) {
-        let weight = sum(sizes.weight);
+        let weight = sizes.weight.reduce_add();
         if weight > 0.0 {
             self.weight += weight;
-            self.log_size += (sum(sizes.logs) - weight * self.log_size) / self.weight;
+            self.log_size += (sizes.logs.reduce_add() - weight * self.log_size) / self.weight;
         }
     }
 }
@@ -207,19 +235,18 @@ impl Pool {
 /// Sums over the values of an event: of (1 − a)², and of it times ln|x|, where x is not 0.
 #[derive(Default)]
 struct Sizes {
-    weight: Four,
-    logs: Four,
+    weight: Pair,
+    logs: Pair,
 }
 
 impl Sizes {
-    fn add(&mut self, values: Four, regularity: Four) {
-        let weight = four(|i| {
-            let weight = (1.0 - regularity[i]) * (1.0 - regularity[i]);
-            if values[i] == 0.0 { 0.0 } else { weight }
-        });
-        let logs = ln(four(|i| if values[i] == 0.0 { 1.0 } else { values[i].abs() }));
-        self.weight = four(|i| self.weight[i] + weight[i]);
-        self.logs = four(|i| self.logs[i] + weight[i] * logs[i]);
+    #[inline(always)]
+    fn add(&mut self, values: Pair, regularity: Pair) {
+        let zero = values.cmp_eq(Pair::ZERO);
+        let rest = Pair::ONE - regularity;
+        let weight = !zero & (rest * rest);
+        self.weight += weight;
+        self.logs += weight * ln(zero.blend(Pair::ONE, values.abs()));
     }
 }
 
@@ -319,13 +346,11 @@ impl View {
         features: &mut [Feature],
         Shown { rows, .. }: &mut Shown,
     ) -> Result<[f64; 2], Error> {
+        check_sizes(features)?;
         let still = Entry { n: 1.0, ..Entry::new(self.rounds as f64) };
-        self.line_up(seats, features, &still, rows)?;
-        let shared = self.pool.size();
-        let mut sums = Sums::default();
-        for row in rows.iter_mut() {
-            row.inverse = four(|i| 1.0 / row.n[i]);
-            row.scale(shared);
+        let (shared, mut sums) = (self.pool.squared_size(), Sums::default());
+        for row in self.line_up(seats, features, &still, rows) {
+            *row = row.with_inverses().0.scaled(shared);
             sums.add(row.z, row.regularity, row.weight());
         }
         to_unit_length(rows, features, sums.squares());
@@ -340,62 +365,67 @@ impl View {
         features: &mut [Feature],
         shown: &mut Shown,
     ) -> Result<[f64; 2], Error> {
-        let new = Entry::new(self.rounds as f64);
-        self.line_up(seats, features, &new, &mut shown.rows)?;
-        (shown.pool, shown.whole) = (self.pool, self.whole);
-        let mut sizes = Sizes::default();
-        for row in &mut shown.rows {
-            row.count(&mut sizes);
+        check_sizes(features)?;
+        let new = black_box(Entry::new(self.rounds as f64)); // else every number of it gets a branch
+        let Shown { rows, pool, whole } = shown;
+        (*pool, *whole) = (self.pool, self.whole);
+        let (mut sizes, mut sums) = (Sizes::default(), Sums::default());
+        rows.resize(features.len().div_ceil(PAIR), Row::default());
+        let (round, entries) = (self.rounds as f64, &self.entries[..]);
+        let entry = |seat: Slot| entries.get(seat as usize).unwrap_or(&new);
+        let (pairs, last) = features.as_chunks::<PAIR>();
+        let (seats, last_seat) = seats.as_chunks::<PAIR>();
+        for ((row, seats), [one, other]) in rows.iter_mut().zip(seats).zip(pairs) {
+            *row = Row::of([one.value, other.value], seats.map(entry), round).count(&mut sizes);
         }
-        shown.pool.count(&sizes);
-        let shared = shown.pool.size();
-        let mut sums = Sums::default();
-        for row in &mut shown.rows {
-            row.scale(shared);
-            sums.add(row.z, row.regularity, row.weight());
+        if let (Some(row), [one], [seat]) = (rows.last_mut(), last, last_seat) {
+            let two = [entry(*seat), &NOTHING];
+            *row = Row::of([one.value, 0.0], two, round).count(&mut sizes);
         }
-        to_unit_length(&mut shown.rows, features, sums.squares());
-        let Some(whole) = &mut shown.whole else { return Ok([0.0; 2]) };
+        pool.count(&sizes);
+        let shared = pool.squared_size();
+        for row in rows.iter_mut() {
+            if row.is_regular() {
+                *row = row.scaled_as_regular();
+                sums.add_regular(row.z, row.weight());
+            } else {
+                *row = row.scaled(shared);
+                sums.add(row.z, row.regularity, row.weight());
+            }
+        }
+        sums.leave_out(PAIR * rows.len() - features.len());
+        to_unit_length(rows, features, sums.squares());
+        let Some(whole) = whole else { return Ok([0.0; 2]) };
         let values = whole.show(&sums);
         if sums.squares() > 0.0 {
-            let score = sums.score().unwrap_or(1.0);
-            for Row { loading, n, z, .. } in &mut shown.rows {
-                let old = *loading;
-                *loading = four(|i| old[i] + (score * z[i] - old[i]) * loading_step(n[i]));
+            let score = Pair::splat(sums.score().unwrap_or(1.0));
+            for Row { loading, step, z, .. } in rows {
+                *loading += (score * *z - *loading) * *step;
             }
         }
         Ok(values)
     }
 
-    /// Put an event's values side by side with what is known of their features, or what an unknown
-    /// one is taken for.
-    fn line_up(
+    /// Make rows of an event's values and what is known of their features, or what an unknown one is
+    /// taken for.
+    fn line_up<'a>(
         &self,
         seats: &[Slot],
         features: &[Feature],
         unknown: &Entry,
-        rows: &mut Vec<Row>,
-    ) -> Result<(), Error> {
-        let fits = |feature: &Feature| feature.value.abs() <= LARGEST;
-        if !features.iter().fold(true, |all, feature| all & fits(feature)) {
-            let found = features.iter().find(|&feature| !fits(feature));
-            let value = found.map_or(f64::NAN, |feature| feature.value);
-            return Err(Error::Step(format!(
-                "event: values must lie between -{LARGEST:e} and {LARGEST:e} to be scaled, got {value:e}."
-            )));
-        }
-        let round = self.rounds as f64;
-        rows.resize(features.len().div_ceil(FOUR), Row::EMPTY);
-        if let Some(last) = rows.last_mut() {
-            *last = Row::EMPTY;
-        }
-        for ((seats, features), row) in seats.chunks(FOUR).zip(features.chunks(FOUR)).zip(rows) {
-            for (place, (&seat, feature)) in seats.iter().zip(features).enumerate() {
-                let entry = self.entries.get(seat as usize).unwrap_or(unknown);
-                row.put(place, feature.value, entry, round);
+        rows: &'a mut Vec<Row>,
+    ) -> &'a mut [Row] {
+        let entry = |&seat: &Slot| self.entries.get(seat as usize).unwrap_or(unknown);
+        let pair = |(seats, features): (&[Slot], &[Feature])| {
+            let (mut values, mut two) = ([0.0; PAIR], [&NOTHING; PAIR]);
+            for (place, (seat, feature)) in seats.iter().zip(features).enumerate() {
+                (values[place], two[place]) = (feature.value, entry(seat));
             }
-        }
-        Ok(())
+            Row::of(values, two, self.rounds as f64)
+        };
+        rows.clear();
+        rows.extend(seats.chunks(PAIR).zip(features.chunks(PAIR)).map(pair));
+        rows
     }
 
     /// Make the counting last; new names get their seats, which are filled in. Where names are let go, no
@@ -419,16 +449,16 @@ impl View {
                 }
             }
         }
-        for (seats, row) in seats.chunks(FOUR).zip(&shown.rows) {
+        for (seats, row) in seats.chunks(PAIR).zip(&shown.rows) {
             for (place, &seat) in seats.iter().enumerate() {
                 let entry = &mut self.entries[seat as usize];
-                entry.n = row.n[place];
-                entry.mean = row.mean[place];
-                entry.squares = row.squares[place];
-                entry.runs = row.runs[place];
+                entry.n = row.n.as_array_ref()[place];
+                entry.mean = row.mean.as_array_ref()[place];
+                entry.squares = row.squares.as_array_ref()[place];
+                entry.runs = row.runs.as_array_ref()[place];
                 entry.last = round;
-                entry.loading = row.loading[place];
-                entry.regularity = row.regularity[place];
+                entry.loading = row.loading.as_array_ref()[place];
+                entry.regularity = row.regularity.as_array_ref()[place];
             }
         }
         self.pool = shown.pool;
@@ -448,18 +478,20 @@ impl View {
     pub fn factor(&self, features: &[Feature]) -> Option<f64> {
         let whole = self.whole.as_ref()?;
         let mut sums = Sums::default();
-        for features in features.chunks(FOUR) {
-            let [mut z, mut a, mut n, mut loading] = [[0.0; FOUR]; 4];
-            for (place, feature) in features.iter().enumerate() {
-                let seat = self.seats.get(feature.slot as usize).copied().unwrap_or(UNKNOWN);
-                if let Some(entry) = self.entries.get(seat as usize) {
-                    z[place] = feature.value;
-                    a[place] = entry.regularity;
-                    n[place] = entry.n;
-                    loading[place] = entry.loading;
-                }
-            }
-            sums.add(z, a, four(|i| loading[i] * trust(n[i]) * a[i]));
+        let entry = |feature: &Feature| {
+            let seat = self.seats.get(feature.slot as usize).copied().unwrap_or(UNKNOWN);
+            self.entries.get(seat as usize).unwrap_or(&NOTHING)
+        };
+        for pair in features.chunks(PAIR) {
+            let (values, [a, b]) = match pair {
+                [one, other] => ([one.value, other.value], [entry(one), entry(other)]),
+                [one] => ([one.value, 0.0], [entry(one), &NOTHING]),
+                _ => ([0.0; PAIR], [&NOTHING; PAIR]),
+            };
+            let regularity = Pair::new([a.regularity, b.regularity]);
+            let loading = Pair::new([a.loading, b.loading]);
+            let lambda = loading * trust(Pair::new([a.n, b.n])) * regularity;
+            sums.add(Pair::new(values), regularity, lambda);
         }
         Some(whole.restated(&sums))
     }
@@ -548,11 +580,25 @@ impl ViewState<'_> {
     }
 }
 
+/// Refuse values whose squares could overflow.
+fn check_sizes(features: &[Feature]) -> Result<(), Error> {
+    let fits = |feature: &Feature| feature.value.abs() <= LARGEST;
+    if features.iter().fold(true, |all, feature| all & fits(feature)) {
+        return Ok(());
+    }
+    let found = features.iter().find(|&feature| !fits(feature));
+    let value = found.map_or(f64::NAN, |feature| feature.value);
+    Err(Error::Step(format!(
+        "event: values must lie between -{LARGEST:e} and {LARGEST:e} to be scaled, got {value:e}."
+    )))
+}
+
 fn to_unit_length(rows: &mut [Row], features: &mut [Feature], squares: f64) {
     let inverse = if squares > 0.0 { squares.sqrt().recip() } else { 1.0 };
-    for (row, features) in rows.iter_mut().zip(features.chunks_mut(FOUR)) {
-        row.z = four(|i| row.z[i] * inverse);
-        for (feature, z) in features.iter_mut().zip(row.z) {
+    let inverse = Pair::splat(inverse);
+    for (row, features) in rows.iter_mut().zip(features.chunks_mut(PAIR)) {
+        row.z *= inverse;
+        for (feature, z) in features.iter_mut().zip(row.z.to_array()) {
             feature.value = z;
         }
     }
@@ -566,11 +612,10 @@ mod tests {
     fn entry_of(values: &[(u64, f64)]) -> Entry {
         let mut entry = Entry::new(values[0].0 as f64);
         for &(round, value) in values {
-            let mut row = Row::EMPTY;
-            row.put(2, value, &entry, round as f64);
-            row.count(&mut Sizes::default());
-            let [n, mean, squares] = [row.n, row.mean, row.squares].map(|four| four[2]);
-            let (runs, regularity, last) = (row.runs[2], row.regularity[2], round as f64);
+            let row = Row::of([0.0, value], [&NOTHING, &entry], round as f64);
+            let row = row.count(&mut Sizes::default());
+            let [n, mean, squares] = [row.n, row.mean, row.squares].map(|pair| pair.to_array()[1]);
+            let (runs, regularity, last) = (row.runs.to_array()[1], row.regularity.to_array()[1], round as f64);
             entry = Entry { n, mean, squares, runs, last, regularity, ..entry };
         }
         entry
@@ -606,24 +651,25 @@ mod tests {
         let (mut sizes, mut logs, mut weight) = (Sizes::default(), 0.0, 0.0);
         for i in 1..3_000 {
             let value = |place: i32| f64::from((i + place) % 7 - 3) * 10.0_f64.powi(i % 80 - 40);
-            let (values, a) = ([0, 1, 2, 3].map(value), [0.0, 0.25, 1.0, 0.0]);
-            sizes.add(values, a);
+            let (values, a) = ([0, 1].map(value), [0.0, [0.25, 1.0][i as usize % 2]]);
+            sizes.add(Pair::new(values), Pair::new(a));
             for (value, a) in values.into_iter().zip(a).filter(|pair| pair.0 != 0.0) {
                 weight += (1.0 - a) * (1.0 - a);
                 logs += (1.0 - a) * (1.0 - a) * value.abs().ln();
             }
         }
-        assert!((sum(sizes.weight) - weight).abs() < 1e-9);
-        assert!((sum(sizes.logs) - logs).abs() < 1e-9);
+        assert!((sizes.weight.reduce_add() - weight).abs() < 1e-9);
+        assert!((sizes.logs.reduce_add() - logs).abs() < 1e-9);
     }
 
     #[test]
     fn a_constant_feature_counts_as_nothing() {
         let entry = entry_of(&(0..20).map(|round| (round, 7.0)).collect::<Vec<_>>());
-        let mut row = Row::EMPTY;
-        row.put(0, 7.0, &entry, 20.0);
-        row.count(&mut Sizes::default());
-        row.scale(None);
-        assert_eq!(row.z, [0.0; FOUR]);
+        let row = Row::of([7.0, 0.0], [&entry, &NOTHING], 20.0);
+        let row = row.count(&mut Sizes::default());
+        assert!(row.is_regular());
+        for scaled in [row.scaled_as_regular(), row.scaled(None)] {
+            assert_eq!(scaled.z.to_array(), [0.0; PAIR]);
+        }
     }
 }

@@ -4,7 +4,6 @@
 //! needs is kept with it: a compensated norm of `v` and a heap of its non-zero values. Scaling
 //! never changes the order of |v|, so the heap pops exactly the smallest |w|.
 
-use crate::four::{FOUR, sum};
 use crate::heap::Heap;
 use crate::random::Generator;
 use crate::sparsify::{Norm, Sparsifier};
@@ -210,15 +209,15 @@ impl Weights {
 
     /// `w·x` of one vector, four sums side by side: faster than [`Self::dot`], and other bits.
     pub fn dot_by_fours(&self, vector: usize, features: &[Feature]) -> f64 {
-        let mut sums = [0.0; FOUR];
-        for features in features.chunks(FOUR) {
+        let mut sums = [0.0; 4];
+        for features in features.chunks(4) {
             for (sum, feature) in sums.iter_mut().zip(features) {
                 if let Some(value) = self.values.get(self.index(feature.slot, vector)) {
                     *sum += value * feature.value;
                 }
             }
         }
-        self.vectors[vector].scale * sum(sums)
+        self.vectors[vector].scale * ((sums[0] + sums[1]) + (sums[2] + sums[3]))
     }
 
     /// `w·x` of one vector and ‖x‖², each summed in the event's order: side by side they cost

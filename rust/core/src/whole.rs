@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::four::{Four, four, sum};
+use crate::pair::Pair;
 
 /// What is added to an event: factor, energy and a constant, in this order at its end.
 pub const OWN_FEATURES: usize = 3;
@@ -19,20 +19,16 @@ pub const CONSTANT: f64 = 0.3;
 const CLIP: f64 = 3.0; // of a standardised score
 const FACTOR_SIZE: f64 = 0.5;
 const ENERGY_SIZE: f64 = 0.3;
-const SHRINK: f64 = 10.0; // times seen at which a loading counts half
+/// Times seen at which a loading counts half.
+pub const SHRINK: f64 = 10.0;
+/// The n-th event moves a loading by (1 + this)/(n + this) towards `u z`.
+pub const NEAR: f64 = 2.0;
 const SLOWEST: f64 = 0.005; // the factor's mean forgets after some two hundred events
 
 /// How much the loading of a feature seen `n` times counts.
-#[inline]
-pub fn trust(n: f64) -> f64 {
-    n / (n + SHRINK)
-}
-
-/// How far the n-th event moves a loading towards `u z`.
-#[inline]
-pub fn loading_step(n: f64) -> f64 {
-    let step = 3.0 / (n + 2.0);
-    if step < 1.0 { step } else { 1.0 }
+#[inline(always)]
+pub fn trust(n: Pair) -> Pair {
+    n / (n + Pair::splat(SHRINK))
 }
 
 /// A running mean and variance.
@@ -62,54 +58,80 @@ impl Track {
     }
 }
 
-/// Sums over the features of an event, four side by side, of z as it is before or after it is brought
+/// Sums over the features of an event, two side by side, of z as it is before or after it is brought
 /// to length 1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
+    /// z² of features whose a is 1, and how many they are; the next three are of the others.
+    sure: Pair,
+    count: Pair,
     /// z²
-    squares: Four,
+    squares: Pair,
     /// a
-    regularity: Four,
+    regularity: Pair,
     /// a z²
-    regular: Four,
+    regular: Pair,
     /// λz
-    along: Four,
+    along: Pair,
     /// λ²
-    loadings: Four,
+    loadings: Pair,
 }
 
 impl Sums {
-    /// Add four features.
-    #[inline]
-    pub fn add(&mut self, z: Four, a: Four, lambda: Four) {
-        let squares = four(|i| z[i] * z[i]);
-        self.squares = four(|i| self.squares[i] + squares[i]);
-        self.regularity = four(|i| self.regularity[i] + a[i]);
-        self.regular = four(|i| self.regular[i] + a[i] * squares[i]);
-        self.along = four(|i| self.along[i] + lambda[i] * z[i]);
-        self.loadings = four(|i| self.loadings[i] + lambda[i] * lambda[i]);
+    /// Add two features.
+    #[inline(always)]
+    pub fn add(&mut self, z: Pair, a: Pair, lambda: Pair) {
+        self.squares += z * z;
+        self.regularity += a;
+        self.regular += a * (z * z);
+        self.along += lambda * z;
+        self.loadings += lambda * lambda;
+    }
+
+    /// Add two features whose a is 1.
+    #[inline(always)]
+    pub fn add_regular(&mut self, z: Pair, lambda: Pair) {
+        self.count += Pair::ONE;
+        self.sure += z * z;
+        self.along += lambda * z;
+        self.loadings += lambda * lambda;
+    }
+
+    /// Leave out what was added only to fill a pair: so many whose z is 0 and whose a is 1.
+    pub fn leave_out(&mut self, fillers: usize) {
+        self.count -= Pair::new([fillers as f64, 0.0]);
     }
 
     /// Σz²
     pub fn squares(&self) -> f64 {
-        sum(self.squares)
+        self.sure.reduce_add() + self.squares.reduce_add()
+    }
+
+    /// Σa
+    fn regularity(&self) -> f64 {
+        (self.count + self.regularity).reduce_add()
+    }
+
+    /// Σaz²
+    fn regular(&self) -> f64 {
+        self.sure.reduce_add() + self.regular.reduce_add()
     }
 
     /// D: the share of the event that is regular.
     fn share(&self) -> f64 {
         let squares = self.squares();
-        if sum(self.regularity) < 1.0 || squares == 0.0 { 0.0 } else { sum(self.regular) / squares }
+        if self.regularity() < 1.0 || squares == 0.0 { 0.0 } else { self.regular() / squares }
     }
 
     /// ℓ, if there is a share.
     fn log_energy(&self) -> f64 {
-        (sum(self.regular) / sum(self.regularity)).ln()
+        (self.regular() / self.regularity()).ln()
     }
 
     /// u of z as it is; none while no feature has a loading that counts.
     fn score_as_is(&self) -> Option<f64> {
-        let loadings = sum(self.loadings);
-        (loadings > 1e-30).then(|| sum(self.along) / loadings.sqrt())
+        let loadings = self.loadings.reduce_add();
+        (loadings > 1e-30).then(|| self.along.reduce_add() / loadings.sqrt())
     }
 
     /// u of z brought to length 1.
@@ -146,7 +168,7 @@ impl Whole {
 
     /// The factor of an event that was seen before, of length 1, with the loadings of now.
     pub fn restated(&self, sums: &Sums) -> f64 {
-        self.factor_feature(sums.score_as_is(), sum(sums.regular))
+        self.factor_feature(sums.score_as_is(), sums.regular())
     }
 
     fn factor_feature(&self, score: Option<f64>, share: f64) -> f64 {

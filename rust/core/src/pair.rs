@@ -1,0 +1,60 @@
+//! Two numbers side by side, for arithmetic that a processor does on both at a step.
+
+use bytemuck::cast;
+use wide::{CmpLt, f64x2, u64x2};
+
+use crate::elementary::{LN_SERIES, SQRT_HALF, UNIT};
+
+pub type Pair = f64x2;
+pub const PAIR: usize = 2;
+
+/// Whether a comparison holds for both.
+#[inline(always)]
+pub fn all(comparison: Pair) -> bool {
+    comparison.move_mask() == 0b11
+}
+
+/// Whether a comparison holds for one or both.
+#[inline(always)]
+pub fn any(comparison: Pair) -> bool {
+    comparison.move_mask() != 0
+}
+
+/// The natural logarithms of positive, finite numbers: to the bit those of [`crate::elementary::ln`].
+#[inline(always)]
+pub fn ln(x: Pair) -> Pair {
+    let unit = Pair::splat(UNIT);
+    let tiny = x.cmp_lt(Pair::splat(f64::MIN_POSITIVE));
+    let x = tiny.blend(x * unit, x);
+    let bits: u64x2 = cast(x);
+    let k = (bits - u64x2::splat(SQRT_HALF) + u64x2::splat(1075 << 52)) >> 52;
+    let exponent = cast::<_, Pair>(k | cast::<_, u64x2>(unit)) - unit;
+    let m: Pair = cast(bits - ((k - u64x2::splat(1075)) << 52));
+    let one = Pair::ONE;
+    let s = (m - one) / (m + one);
+    let z = s * s;
+    let z2 = z * z;
+    let [a, b, c, d, e, f, g, h, i, j] = LN_SERIES.map(Pair::splat);
+    let low = (a + b * z) + (c + d * z) * z2;
+    let middle = (e + f * z) + (g + h * z) * z2;
+    let high = i + j * z;
+    let series = low + (middle + high * (z2 * z2)) * (z2 * z2);
+    let shift = tiny.blend(Pair::splat(1075.0 + 52.0), Pair::splat(1075.0));
+    (exponent - shift) * Pair::LN_2 + s * series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elementary;
+
+    #[test]
+    fn ln_is_that_of_one_number() {
+        let mut x = 5e-324;
+        while x < 1e308 {
+            let pair = ln(Pair::new([x, 1e300 / x.max(1e-8)])).to_array();
+            assert_eq!(pair, [x, 1e300 / x.max(1e-8)].map(elementary::ln));
+            x = if x < 1e-300 { x * 2.0 } else { x * 1.003_7 };
+        }
+    }
+}
