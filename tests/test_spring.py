@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterator
 from functools import partial
 from math import exp, isclose, log, sqrt
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -16,6 +17,8 @@ import headwater as hw
 from about import about
 from contract import put_together, take_apart
 from headwater.errors import EventError, ModelFileError, StepError
+from headwater.experiments.learners import algorithm
+from headwater.experiments.plan import read_study
 from reference.dual import DualState, learn, read_dual
 from reference.learner import NEAR
 from reference.sparsify import keep_largest, kept_of, scale_l1
@@ -617,6 +620,12 @@ def test_a_file_written_before_there_was_a_choice_is_of_balanced_classes() -> No
         parameters = header["parameters"]
         del (parameters if model is spring else parameters["update"])["balance"]
         assert hw.from_bytes(put_together(header, state)).to_bytes() == model.to_bytes()
+
+
+def test_the_study_of_class_balance_is_of_spring_with_it_and_without() -> None:
+    study = read_study(Path(__file__).parent.parent / "studies/spring-balance.toml")
+    made = [algorithm(plan.algorithm).make(**plan.parameters) for plan in study.learners]
+    assert list(map(repr, made)) == ["Spring()", "Spring(balance=False)"]
 
 
 def test_loop_and_batch_give_the_same_bits() -> None:

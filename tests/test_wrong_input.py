@@ -729,6 +729,11 @@ HEADERS: list[tuple[str, object, str]] = [
         {"class": "Linear", "parameters": {"update": {"slot": "query.All"}}},
         "update must be",
     ),
+    (
+        "a slot value with a parameter of another",
+        {"class": "Linear", "parameters": {"update": {"slot": "update.PA1", "balance": True}}},
+        "update.PA1 has other parameters",
+    ),
     ("another learner", {"class": "PAA", "parameters": {}}, "does not fit"),
     ("several classes", {"class": "MPAA", "parameters": {}}, "does not fit"),
     ("given classes", {"class": "Linear", "parameters": {"classes": [0, 1]}}, "does not fit"),
