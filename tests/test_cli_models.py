@@ -53,11 +53,14 @@ def write(path: Path, seed: int, count: int = 400) -> Path:
 
 # run
 
+PLAIN = hw.Linear(update=hw.update.DualLogistic(balance=False))
 MODELS: list[tuple[list[str], hw.Learner]] = [
     ([], hw.Linear()),
     (["--budget", "0.2"], hw.Linear(query=hw.query.Budget(0.2))),
     (["--learner", "spring", "--budget", "0.2"], hw.Spring(label_rate=0.2)),
     (["--learner", "Spring", "--set", "C=10", "--seed", "4"], hw.Spring(C=10.0, seed=4)),
+    (["--learner", "spring", "--set", "balance=false"], hw.Spring(balance=False)),
+    (["--set", "update=dual_logistic", "--set", "update.balance=false"], PLAIN),
     (["--learner", "RFLLS-II", "--budget", "0.2"], hw.named("RFLLS-II", rate=0.2)),
     (["--learner", "OLVF", "--budget", "0.2"], hw.OLVF(query=hw.query.Budget(0.2))),
     (["--budget", "0.2", "--set", "query=quota"], hw.Linear(query=hw.query.Quota(0.2))),

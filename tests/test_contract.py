@@ -64,6 +64,10 @@ CLASSES: dict[str, Make] = {
     ),
     "Spring()": hw.Spring,
     "Spring(often)": partial(hw.Spring, label_rate=0.5),
+    "Spring(no balance)": partial(hw.Spring, label_rate=0.5, balance=False),
+    "Spring(no balance, multiclass)": partial(
+        hw.Spring, label_rate=0.4, balance=False, multiclass=True
+    ),
     "Spring(multiclass)": partial(hw.Spring, label_rate=0.4, multiclass=True),
     "OLVF()": hw.OLVF,
     "OLVF(sparse, divide)": partial(
@@ -124,7 +128,7 @@ def checks_of(make: Make) -> list[Check]:
     unfit = set()
     if isinstance(model, hw.Spring) or model.parameters().get("normalize") is not None:
         unfit |= WITHOUT_VIEW
-    if isinstance(model, hw.Spring) or "dual" in repr(model).lower():
+    if (isinstance(model, hw.Spring) and model.balance) or "dual" in repr(model).lower():
         unfit |= WITHOUT_CLASS_WEIGHTS
     if model.max_features is not None:
         unfit |= WITHOUT_BOUND

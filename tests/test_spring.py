@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterator
 from functools import partial
 from math import exp, isclose, log, sqrt
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -16,6 +17,8 @@ import headwater as hw
 from about import about
 from contract import put_together, take_apart
 from headwater.errors import EventError, ModelFileError, StepError
+from headwater.experiments.learners import algorithm
+from headwater.experiments.plan import read_study
 from reference.dual import DualState, learn, read_dual
 from reference.learner import NEAR
 from reference.sparsify import keep_largest, kept_of, scale_l1
@@ -116,10 +119,14 @@ def near_track(track: Track) -> Any:
     return approx(tuple(track))
 
 
-def follow(rounds: list[Round], multiclass: bool, classes: tuple[str, ...] | None) -> None:
+def follow(
+    rounds: list[Round], multiclass: bool, classes: tuple[str, ...] | None, balance: bool = True
+) -> None:
     """Before each step the reference starts from the core's own state."""
     spell: Any = COLOURS if multiclass else (False, True, True)
-    model = hw.Spring(label_rate=RATE, multiclass=multiclass, classes=classes, seed=5)
+    model = hw.Spring(
+        label_rate=RATE, balance=balance, multiclass=multiclass, classes=classes, seed=5
+    )
     late: list[tuple[Any, Frozen, int]] = []
     for event, label, fate in rounds:
         check_outside(model, event, multiclass)
@@ -148,21 +155,21 @@ def follow(rounds: list[Round], multiclass: bool, classes: tuple[str, ...] | Non
         check_answer(model, decision, frozen, spell[label], multiclass)
 
 
-def taught(model: hw.Learner, state: State, seen: Frozen, label: Any, multiclass: bool) -> State:
+def taught(model: hw.Spring, state: State, seen: Frozen, label: Any, multiclass: bool) -> State:
     known = list(model.labels)
     place = known.index(label) if label in known else len(known)
-    return answer(state, seen, int(label) if not multiclass else place, multiclass)
+    return answer(state, seen, place if multiclass else int(label), multiclass, model.balance)
 
 
 def check_answer(
-    model: hw.Learner, decision: hw.Decision, frozen: Frozen, label: Any, multiclass: bool
+    model: hw.Spring, decision: hw.Decision, frozen: Frozen, label: Any, multiclass: bool
 ) -> None:
     expected = taught(model, state_of(model), frozen, label, multiclass)
     model.answer(pickle.loads(pickle.dumps(decision)), label)
     assert_same(state_of(model), expected)
 
 
-def check_outside(model: hw.Learner, event: dict[Name, float], multiclass: bool) -> None:
+def check_outside(model: hw.Spring, event: dict[Name, float], multiclass: bool) -> None:
     """Predictions look through the view as it is, and change nothing."""
     state = state_of(model)
     seen = look(state, event)
@@ -178,7 +185,7 @@ def check_outside(model: hw.Learner, event: dict[Name, float], multiclass: bool)
         expected = [w * f for w, f in zip(omega, seen.f, strict=True)]
         assert list(parts.values()) == approx(expected, size)
     shares = model.predict_proba_one(event)
-    assert list(shares.values()) == approx(probabilities(state, scores, multiclass))
+    assert list(shares.values()) == approx(probabilities(state, scores, multiclass, model.balance))
 
 
 def examples(count: int) -> settings:
@@ -204,6 +211,14 @@ def test_the_core_equals_the_reference_with_several_classes(
     follow(rounds, multiclass=True, classes=classes)
 
 
+@examples(40)
+@given(streams(), st.booleans())
+def test_the_core_equals_the_reference_without_class_balance(
+    rounds: list[Round], multiclass: bool
+) -> None:
+    follow(rounds, multiclass, classes=None, balance=False)
+
+
 def sensors(seed: int, length: int, names: str = "abcdef") -> Iterator[tuple[Any, int]]:
     """Sensors that move together, most of them there, some of them later."""
     generator = random.Random(seed)
@@ -219,10 +234,11 @@ def sensors(seed: int, length: int, names: str = "abcdef") -> Iterator[tuple[Any
 
 
 @pytest.mark.parametrize("multiclass", [False, True])
+@pytest.mark.parametrize("balance", [True, False])
 def test_core_and_reference_agree_while_the_store_is_full_and_the_factor_moves(
-    multiclass: bool,
+    multiclass: bool, balance: bool
 ) -> None:
-    model = hw.Spring(label_rate=RATE, multiclass=multiclass)
+    model = hw.Spring(label_rate=RATE, multiclass=multiclass, balance=balance)
     spell: Any = COLOURS if multiclass else (False, True, True)
     for t, (event, label) in enumerate(sensors(3, 330)):
         if t < 215:  # so many answers fill the store
@@ -248,14 +264,15 @@ def test_core_and_reference_agree_while_the_store_is_full_and_the_factor_moves(
 @pytest.mark.parametrize("multiclass", [False, True])
 @pytest.mark.parametrize("replay", [0, 1, 7])
 @pytest.mark.parametrize("share", [None, 0.5])
+@pytest.mark.parametrize("balance", [True, False])
 def test_dual_steps_in_linear_equal_the_reference(
-    multiclass: bool, replay: int, share: float | None
+    multiclass: bool, replay: int, share: float | None, balance: bool
 ) -> None:
     """On raw values with an intercept, the store full; with truncation after each step."""
     spell: Any = COLOURS if multiclass else (False, True)
     sparsify = share and hw.sparsify.KeepLargest(share, l1_radius=3.0)
     model = hw.Linear(
-        update=hw.update.DualLogistic(C=0.7, replay=replay, memory=6),
+        update=hw.update.DualLogistic(C=0.7, replay=replay, memory=6, balance=balance),
         sparsify=sparsify or None,
         normalize=None,
         multiclass=multiclass,
@@ -284,7 +301,7 @@ def test_dual_steps_in_linear_equal_the_reference(
             {**event, "(intercept)": 1.0},
             place if multiclass else label,
             multiclass,
-            *(0.7, replay, 6),
+            *(0.7, replay, 6, balance),
             let_go=let_go,
         )
         assert_same_dual(read_dual(saved), expected)
@@ -547,6 +564,68 @@ def test_the_correction_is_the_ratio_of_the_answers() -> None:
     share = model.predict_proba_one(event)[True]
     odds = model.margin_one(event) + log(7 / 25)
     assert isclose(log(share / (1 - share)), odds, rel_tol=1e-9)
+
+
+def test_without_class_balance_probabilities_are_the_logistic_function_of_the_margin() -> None:
+    model = hw.Spring(balance=False)
+    for t in range(30):
+        model.learn_one(noise(t), t % 5 == 0)  # 6 positive, 24 negative
+    event = noise(99)
+    share = model.predict_proba_one(event)[True]
+    assert isclose(log(share / (1 - share)), model.margin_one(event), rel_tol=1e-9)
+
+
+def test_class_balance_is_for_balanced_accuracy_and_its_absence_for_plain_accuracy() -> None:
+    right: dict[bool, dict[bool, float]] = {}
+    for balance in (True, False):
+        model = hw.Spring(label_rate=0.1, balance=balance)
+        for event, label in rare(1, 8_000, 0.05):
+            decision = model.decide_one(event)
+            if decision.asked:
+                model.answer(decision, label)
+        test = list(rare(2, 4_000, 0.05))
+        right[balance] = {
+            side: float(
+                np.mean([model.predict_one(e) == label for e, label in test if label == side])
+            )
+            for side in (False, True)
+        }
+    balanced, plain = right[True], right[False]
+    assert balanced[True] + balanced[False] > plain[True] + plain[False] + 0.1
+    assert 0.05 * balanced[True] + 0.95 * balanced[False] < 0.05 * plain[True] + 0.95 * plain[False]
+
+
+@pytest.mark.parametrize("balance", [True, False])
+@pytest.mark.parametrize("multiclass", [False, True])
+def test_a_file_keeps_the_class_balance_and_goes_on_by_it(balance: bool, multiclass: bool) -> None:
+    spring = hw.Spring(balance=balance, multiclass=multiclass)
+    update = hw.update.DualLogistic(balance=balance)
+    for model in (spring, hw.Linear(update=update, multiclass=multiclass)):
+        for t in range(20):
+            model.learn_one(noise(t), t % 5 == 0)
+        again = hw.from_bytes(model.to_bytes())
+        assert again.parameters() == model.parameters()
+        for one in (model, again):
+            one.learn_one(noise(20), True)
+        assert again.to_bytes() == model.to_bytes()
+        assert again.predict_proba_one(noise(21)) == model.predict_proba_one(noise(21))
+
+
+def test_a_file_written_before_there_was_a_choice_is_of_balanced_classes() -> None:
+    spring, linear = hw.Spring(C=0.5), hw.Linear(update=hw.update.DualLogistic(C=0.5))
+    for model in (spring, linear):
+        for t in range(20):
+            model.learn_one(noise(t), t % 5 == 0)
+        header, state = take_apart(model.to_bytes())
+        parameters = header["parameters"]
+        del (parameters if model is spring else parameters["update"])["balance"]
+        assert hw.from_bytes(put_together(header, state)).to_bytes() == model.to_bytes()
+
+
+def test_the_study_of_class_balance_is_of_spring_with_it_and_without() -> None:
+    study = read_study(Path(__file__).parent.parent / "studies/spring-balance.toml")
+    made = [algorithm(plan.algorithm).make(**plan.parameters) for plan in study.learners]
+    assert list(map(repr, made)) == ["Spring()", "Spring(balance=False)"]
 
 
 def test_loop_and_batch_give_the_same_bits() -> None:

@@ -409,6 +409,7 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "epsilon": (lambda v: hw.PARegressor(epsilon=v), [-0.1, inf, nan, None, "0.1"]),
     "replay": (lambda v: hw.update.DualLogistic(replay=v), [-1, 1.5, 2**32, True, None]),
     "memory": (lambda v: hw.update.DualLogistic(memory=v), [0, 1.5, 2**32, None]),
+    "balance": (lambda v: hw.Spring(balance=v), ["yes", 1, 0.5, None]),
     "label_rate": (lambda v: hw.Spring(label_rate=v), [0, 1.1, nan, None, "few"]),
     "prior_weight": (lambda v: hw.SEL2(prior_weight=v), [0, -1, inf, nan, None]),
     "query_form": (lambda v: hw.SEL2(query_form=v), ["print", None, []]),
@@ -547,6 +548,12 @@ def test_dual_steps_need_a_cost_that_is_finite(make: Any, value: Any) -> None:
     with pytest.raises(ParameterError, match="C must be a number from 1e-9 to 1e9") as caught:
         make(C=value)
     assert_readable(str(caught.value))
+
+
+@pytest.mark.parametrize("make", [hw.Spring, hw.update.DualLogistic], ids=lambda m: m.__name__)
+def test_class_balance_is_on_or_off(make: Any) -> None:
+    with pytest.raises(ParameterError, match=r"balance must be True or False, got 'yes'\."):
+        make(balance="yes")
 
 
 def test_every_limit_is_tried() -> None:
@@ -721,6 +728,11 @@ HEADERS: list[tuple[str, object, str]] = [
         "a slot value of another kind",
         {"class": "Linear", "parameters": {"update": {"slot": "query.All"}}},
         "update must be",
+    ),
+    (
+        "a slot value with a parameter of another",
+        {"class": "Linear", "parameters": {"update": {"slot": "update.PA1", "balance": True}}},
+        "update.PA1 has other parameters",
     ),
     ("another learner", {"class": "PAA", "parameters": {}}, "does not fit"),
     ("several classes", {"class": "MPAA", "parameters": {}}, "does not fit"),

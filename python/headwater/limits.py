@@ -117,6 +117,7 @@ LIMITS: dict[str, Limit] = {
     "epsilon": Limit(_number, lambda v: 0 <= v < math.inf, "a finite number, 0 or above"),
     "replay": Limit(_whole, lambda v: 0 <= v < 2**32, "a whole number from 0 to 2**32 - 1"),
     "memory": Limit(_whole, lambda v: 0 < v < 2**32, "a whole number from 1 to 2**32 - 1"),
+    "balance": TRUTH,
     "prior_weight": Limit(_number, lambda v: 1e-100 <= v <= 1e100, "a number from 1e-100 to 1e100"),
     "query_form": _one_of("text", "original"),
     "exploration": SHARE,

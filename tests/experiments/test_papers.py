@@ -41,6 +41,7 @@ def test_every_cell_is_one_number_of_its_table(paper: str, table: int) -> None:
         ("SPRING", 5, "raw", "Spring", "5.0%", "test_balanced_accuracy", 0.81),
         ("SPRING", 6, "labels", "Spring", "5.0%, 200 events late", "test_roc_auc", 0.812),
         ("SPRING", 7, "usps", "MPAA-II", "10.0%", "accuracy", 0.625),
+        ("SPRING", 7, "letter", "Spring, no class balance", "5.0%", "test_accuracy", 0.455),
     ],
 )
 def test_a_number_is_the_printed_one(

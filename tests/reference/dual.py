@@ -1,4 +1,4 @@
-"""Dual steps of balanced logistic regression, repeated on stored events.
+"""Dual steps of logistic regression, repeated on stored events; classes are balanced, or not.
 
 min ½‖w‖² + Σ_j C_j ln(1 + e^{−y_j q_j}), 0 < α_j < C_j, w = Σα_j y_j x_j. There is one weight
 vector for two classes and one a class for several, each of which tells its class from the rest.
@@ -78,8 +78,12 @@ def signs(label: int, vectors: int, multiclass: bool) -> list[int]:
     return [1 if label == vector else -1 for vector in range(vectors)]
 
 
-def class_weight(counts: list[int], vector: int, sign: int, multiclass: bool, C: float) -> float:
-    """C_y = C·½(N + 2)/(N_y + 1)."""
+def class_weight(
+    counts: list[int], vector: int, sign: int, multiclass: bool, C: float, balance: bool
+) -> float:
+    """C_y = C·½(N + 2)/(N_y + 1); without balance C."""
+    if not balance:
+        return C
     N = sum(counts)
     positives = counts[vector if multiclass else 1]
     return C * 0.5 * (N + 2) / ((positives if sign > 0 else N - positives) + 1)
@@ -94,6 +98,7 @@ def dual_step(
     place: int,
     multiclass: bool,
     C: float,
+    balance: bool = True,
     let_go: Callable[[Values], Values] = keep_all,
 ) -> DualState:
     """One exact step of coordinate ascent on a stored event, in every weight vector."""
@@ -105,7 +110,7 @@ def dual_step(
         return state
     weights, alphas = list(state.weights), list(old)
     for vector, y in enumerate(signs(label, len(weights), multiclass)):
-        C_y = class_weight(state.counts, vector, y, multiclass, C)
+        C_y = class_weight(state.counts, vector, y, multiclass, C, balance)
         alphas[vector] = dual_alpha(old[vector], y * score(weights[vector], values), Q, C_y)
         by = (alphas[vector] - old[vector]) * y
         weights[vector] = let_go(moved(weights[vector], values, by))
@@ -126,6 +131,7 @@ def learn(
     C: float = 1.0,
     replay: int = 20,
     memory: int = 200,
+    balance: bool = True,
     restate: Callable[[DualState, int], DualState] = as_it_is,
     let_go: Callable[[Values], Values] = keep_all,
 ) -> DualState:
@@ -146,10 +152,10 @@ def learn(
         cursor = max(0, cursor - 1)  # it stays with its event
     state = DualState(weights, counts, store, cursor)
     newest = len(store) - 1
-    state = dual_step(state, newest, multiclass, C, let_go)
+    state = dual_step(state, newest, multiclass, C, balance, let_go)
     for _ in range(replay):
         cursor = cursor + 1 if cursor + 1 < len(store) else 0
         if cursor != newest:
             state = restate(state, cursor)
-        state = dual_step(state, cursor, multiclass, C, let_go)
+        state = dual_step(state, cursor, multiclass, C, balance, let_go)
     return replace(state, cursor=cursor)

@@ -261,13 +261,14 @@ def restated(state: State, dual: DualState, place: int, multiclass: bool) -> Dua
     return replace(dual, weights=weights, store=store)
 
 
-def answer(state: State, seen: Frozen, label: int, multiclass: bool) -> State:
+def answer(state: State, seen: Frozen, label: int, multiclass: bool, balance: bool = True) -> State:
     """Learn an answer; `label` is the number of classes if the class is new."""
     dual = learn(
         state.dual,
         values_of(seen),
         label,
         multiclass,
+        balance=balance,
         restate=lambda dual, place: restated(state, dual, place, multiclass),
     )
     return replace(state, dual=dual, learned=state.learned + 1)
@@ -276,15 +277,17 @@ def answer(state: State, seen: Frozen, label: int, multiclass: bool) -> State:
 # Probabilities
 
 
-def probabilities(state: State, scores: list[float], multiclass: bool) -> list[float]:
-    """σ of each score moved back by the class weights, ln((N_y + 1)/(N − N_y + 1)); to sum 1."""
+def probabilities(
+    state: State, scores: list[float], multiclass: bool, balance: bool = True
+) -> list[float]:
+    """σ of each score, to sum 1; moved back by the class weights, if there are any."""
     counts = state.dual.counts
-    N = sum(counts)
+
+    def moved_back(q: float, count: int) -> float:
+        return q + log((count + 1) / (sum(counts) - count + 1)) if balance else q
+
     if not multiclass:
-        p = sigma(scores[0] + log((counts[1] + 1) / (counts[0] + 1)))
+        p = sigma(moved_back(scores[0], counts[1]))
         return [1 - p, p]
-    parts = [
-        sigma(q + log((count + 1) / (N - count + 1)))
-        for q, count in zip(scores, counts, strict=True)
-    ]
+    parts = [sigma(moved_back(q, count)) for q, count in zip(scores, counts, strict=True)]
     return [part / sum(parts) for part in parts]

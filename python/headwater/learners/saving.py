@@ -67,7 +67,7 @@ def _from_plain(value: Any) -> Any:
         cls = _slot_class(value.get("slot"))
         parameters = {name: _from_plain(v) for name, v in value.items() if name != "slot"}
         known = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
-        if set(parameters) != known:
+        if not set(parameters) <= known:
             raise ParameterError(f"{value['slot']} has other parameters.")
         return cls(**parameters)
     return tuple(map(_from_plain, value)) if isinstance(value, list) else value

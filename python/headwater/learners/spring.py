@@ -30,6 +30,8 @@ class Spring(Learner):
         rate·t + 2√(rate·t) + 4.
     C
         The larger, the further a label moves the weights; for clean, separable data 10.
+    balance
+        False: every label counts the same, and so rare classes little. For plain accuracy.
     multiclass
         More than two classes; new ones are met as they come.
     max_features
@@ -58,6 +60,7 @@ class Spring(Learner):
 
     label_rate: float = 0.05
     C: float = 1.0
+    balance: bool = True
     multiclass: bool = False
     max_features: int | None = None
     when_full: WhenFull = "smallest"
@@ -67,7 +70,7 @@ class Spring(Learner):
     def _parts(self) -> Parts:
         task: Literal["binary", "multiclass"] = "multiclass" if self.multiclass else "binary"
         return Parts(
-            model=linear_model(DualLogistic(self.C), task=task),
+            model=linear_model(DualLogistic(self.C, balance=self.balance), task=task),
             query=Quantile(self.label_rate),
             normalize=View(),
             whole=True,

@@ -233,7 +233,7 @@ class Gradient(Update):
 
 @dataclass(frozen=True, repr=False)
 class DualLogistic(Update):
-    """Exact steps towards balanced logistic regression, repeated on labelled events it keeps.
+    """Exact steps towards logistic regression, repeated on labelled events it keeps.
 
     The problem is min ½‖w‖² + ΣC_y ln(1 + e^(−y q)), and w = Σα y x. A step sets the α of one event
     to its best value, the others as they are: α = C_y σ(u), u + ‖x‖²C_y σ(u) + y q − ‖x‖²α_old = 0.
@@ -249,17 +249,21 @@ class DualLogistic(Update):
         Steps on events kept that each label brings, in turn; 0: none.
     memory
         Labelled events kept; the oldest goes first, what it has taught stays.
+    balance
+        False: every label counts the same, C_y = C. For plain accuracy; probabilities then need no
+        correction.
 
     Examples
     --------
     >>> DualLogistic()
-    update.DualLogistic(C=1.0, replay=20, memory=200)
+    update.DualLogistic(C=1.0, replay=20, memory=200, balance=True)
     """
 
     word = "dual_logistic"
     C: float = 1.0
     replay: int = 20
     memory: int = 200
+    balance: bool = True
 
 
 def by_word(

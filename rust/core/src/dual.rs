@@ -6,7 +6,8 @@
 //! A label brings one step on its event and `replay` more on stored events in turn. An event that
 //! leaves the store stays in w as it is.
 //! Classes weigh the same however rare they are: `C_y = C·½(N + 2)/(N_y + 1)`, N labels learned, N_y of
-//! them y. With several classes each has a weight vector that tells it from the rest.
+//! them y. Without balance all labels do: `C_y = C`. With several classes each has a weight vector that
+//! tells it from the rest.
 //! Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM* (2008); Yu, Huang
 //! and Lin, *Dual coordinate descent methods for logistic regression*, MLJ 85 (2011).
 
@@ -37,6 +38,15 @@ pub struct DualConfig {
     pub replay: u32,
     /// Events stored.
     pub memory: u32,
+    /// Whether classes weigh the same, or labels do.
+    pub balance: bool,
+}
+
+impl DualConfig {
+    /// C_y of a class that `same` of all labels learned are of.
+    fn class_weight(self, same: f64, total: f64) -> f64 {
+        if self.balance { self.c * 0.5 * (total + 2.0) / (same + 1.0) } else { self.c }
+    }
 }
 
 /// A labelled event.
@@ -132,8 +142,11 @@ impl Dual {
     }
 
     /// By how much the class weights have moved the log-odds of a vector's class, taken back:
-    /// ln((N_y + 1)/(N − N_y + 1)).
+    /// ln((N_y + 1)/(N − N_y + 1)); 0 without them.
     pub fn prior(&self, vector: usize) -> f64 {
+        if !self.config.balance {
+            return 0.0;
+        }
         let own = self.count_of(vector);
         ((own + 1.0) / (self.total() - own + 1.0)).ln()
     }
@@ -234,7 +247,7 @@ impl Dual {
             alphas.resize(vectors, 0.0);
             let y = sign(self.multiclass, vector, *class);
             let same = if y > 0.0 { own } else { total - own };
-            let c = self.config.c * 0.5 * (total + 2.0) / (same + 1.0);
+            let c = self.config.class_weight(same, total);
             let margin = y * weights.dot_by_fours(vector, features);
             let alpha = best_alpha(alphas[vector], margin, squared_norm, c);
             let length = (alpha - std::mem::replace(&mut alphas[vector], alpha)) * y;
@@ -339,10 +352,12 @@ mod tests {
         }
     }
 
-    #[test]
-    fn steps_in_turn_find_the_minimum() {
-        let events = [([1.0, 0.5], 1), ([-0.4, 1.0], 0), ([0.3, -0.9], 1), ([-1.0, 0.2], 0)];
-        let config = DualConfig { c: 1.0, replay: 200, memory: 10 };
+    fn config(replay: u32, memory: u32) -> DualConfig {
+        DualConfig { c: 1.0, replay, memory, balance: true }
+    }
+
+    /// After steps on the events in turn, w = ΣC_y σ(−y w·x) y x, which is so at the minimum alone.
+    fn assert_minimum(config: DualConfig, events: [([f64; 2], usize); 4], class_weights: [f64; 2]) {
         let mut dual = Dual::new(config, false, 0);
         let mut weights = Weights::new(Sparsifier::None, false, 1);
         weights.set_rows(2);
@@ -352,11 +367,10 @@ mod tests {
         for (x, class) in events {
             dual.learn(&features(x), class, None, &mut weights, (2, &mut draws));
         }
-        // At the minimum w = ΣC σ(−y w·x) y x; both classes have two labels, so C_y = 1.
         let mut expected = [0.0; 2];
         for (x, class) in events {
             let y = sign(false, 0, class);
-            let pull = logistic(-y * weights.dot(0, &features(x))) * y;
+            let pull = class_weights[class] * logistic(-y * weights.dot(0, &features(x))) * y;
             expected[0] += pull * x[0];
             expected[1] += pull * x[1];
         }
@@ -367,9 +381,28 @@ mod tests {
     }
 
     #[test]
+    fn steps_in_turn_find_the_minimum_and_a_rare_class_weighs_as_much_as_a_frequent_one() {
+        let balanced = config(200, 10);
+        let events = [([1.0, 0.5], 1), ([-0.4, 1.0], 0), ([0.3, -0.9], 1), ([-1.0, 0.2], 0)];
+        assert_minimum(balanced, events, [1.0, 1.0]);
+        let three_to_one = events.map(|(x, class)| (x, usize::from(class == 1 || x[1] == 1.0)));
+        assert_minimum(balanced, three_to_one, [1.5, 0.75]); // ½(4 + 2)/(1 + 1), ½(4 + 2)/(3 + 1)
+        assert_minimum(DualConfig { balance: false, ..balanced }, three_to_one, [1.0, 1.0]);
+    }
+
+    #[test]
+    fn probabilities_are_moved_back_only_where_class_weights_have_moved_them() {
+        let counts = [4, 1];
+        for (balance, expected) in [(true, (2.0_f64 / 5.0).ln()), (false, 0.0)] {
+            let mut dual = Dual::new(DualConfig { balance, ..config(0, 1) }, false, 0);
+            dual.counts = counts.to_vec();
+            assert_eq!(dual.prior(0).to_bits(), expected.to_bits());
+        }
+    }
+
+    #[test]
     fn the_oldest_event_leaves_a_full_store_and_the_cursor_stays() {
-        let config = DualConfig { c: 1.0, replay: 1, memory: 3 };
-        let mut dual = Dual::new(config, false, 0);
+        let mut dual = Dual::new(config(1, 3), false, 0);
         let mut weights = Weights::new(Sparsifier::None, false, 1);
         weights.set_rows(6);
         for slot in 0..6 {

@@ -46,7 +46,7 @@ fn linear(config: LinearConfig, query: QueryRule) -> Config {
 }
 
 fn spring(task: Task, labels: Labels) -> Config {
-    let dual = DualConfig { c: 1.0, replay: 3, memory: 4 };
+    let dual = DualConfig { c: 1.0, replay: 3, memory: 4, balance: true };
     let config = LinearConfig { update: UpdateRule::DualLogistic(dual), task, ..LINEAR };
     let query = QueryRule::Quantile { rate: 0.5 };
     Config { view: true, added: Added::Whole, labels, ..linear(config, query) }

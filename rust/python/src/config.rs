@@ -55,6 +55,7 @@ impl<'py> Slot<'py> {
                 c: self.get("C")?,
                 replay: self.get("replay")?,
                 memory: self.get("memory")?,
+                balance: self.get("balance")?,
             }),
             _ => return self.unknown(),
         })
