@@ -3,7 +3,7 @@
 use bytemuck::cast;
 use wide::{CmpLt, f64x2, u64x2};
 
-use crate::elementary::{LN_SERIES, SQRT_HALF, UNIT};
+use crate::elementary::{self, LN_SERIES, SQRT_HALF, UNIT};
 
 pub type Pair = f64x2;
 pub const PAIR: usize = 2;
@@ -20,12 +20,13 @@ pub fn any(comparison: Pair) -> bool {
     comparison.move_mask() != 0
 }
 
-/// The natural logarithms of positive, finite numbers: to the bit those of [`crate::elementary::ln`].
+/// The natural logarithms of positive, finite numbers: to the bit those of [`elementary::ln`].
 #[inline(always)]
 pub fn ln(x: Pair) -> Pair {
+    if any(x.cmp_lt(Pair::splat(f64::MIN_POSITIVE))) {
+        return Pair::new(x.to_array().map(elementary::ln));
+    }
     let unit = Pair::splat(UNIT);
-    let tiny = x.cmp_lt(Pair::splat(f64::MIN_POSITIVE));
-    let x = tiny.blend(x * unit, x);
     let bits: u64x2 = cast(x);
     let k = (bits - u64x2::splat(SQRT_HALF) + u64x2::splat(1075 << 52)) >> 52;
     let exponent = cast::<_, Pair>(k | cast::<_, u64x2>(unit)) - unit;
@@ -39,14 +40,12 @@ pub fn ln(x: Pair) -> Pair {
     let middle = (e + f * z) + (g + h * z) * z2;
     let high = i + j * z;
     let series = low + (middle + high * (z2 * z2)) * (z2 * z2);
-    let shift = tiny.blend(Pair::splat(1075.0 + 52.0), Pair::splat(1075.0));
-    (exponent - shift) * Pair::LN_2 + s * series
+    (exponent - Pair::splat(1075.0)) * Pair::LN_2 + s * series
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elementary;
 
     #[test]
     fn ln_is_that_of_one_number() {

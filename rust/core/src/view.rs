@@ -66,10 +66,48 @@ impl Entry {
     }
 }
 
+/// What is divided by n, n − 1, n + 2 or n + 10.
+struct Inverses {
+    /// 1/n
+    n: Pair,
+    /// 1/(n − 1), but 1 of n = 1
+    before: Pair,
+    /// n/(n + 10)
+    trust: Pair,
+    /// 3/(n + 2), but at most 1
+    step: Pair,
+}
+
+impl Inverses {
+    /// One division for all of them; exact for n = 1.
+    #[inline(always)]
+    fn of(n: Pair) -> Self {
+        let before = (n - Pair::ONE).fast_max(Pair::ONE);
+        let (near, far) = (n + Pair::splat(NEAR), n + Pair::splat(SHRINK));
+        let (counts, others) = (n * before, near * far);
+        let all = Pair::ONE / (counts * others);
+        let (of_counts, of_others) = (others * all, counts * all);
+        Self {
+            n: before * of_counts,
+            before: n * of_counts,
+            trust: n * (near * of_others),
+            step: (Pair::splat(NEAR + 1.0) * (far * of_others)).fast_min(Pair::ONE),
+        }
+    }
+}
+
 /// a = min(1, 2·runs/(n − 1))⁴
-fn regularity(n: f64, runs: f64) -> f64 {
-    let share = (2.0 * runs / (n - 1.0).max(1.0)).min(1.0);
-    (share * share) * (share * share)
+#[inline(always)]
+fn regularity(n: Pair, runs: Pair, inverses: &Inverses) -> Pair {
+    let share = (runs + runs) * inverses.before;
+    // Rounding must not take from what is 1.
+    is_regular(n, runs).blend(Pair::ONE, (share * share) * (share * share))
+}
+
+/// Whether 2·runs ≥ n − 1, so that a = 1; but not of n = 1.
+#[inline(always)]
+fn is_regular(n: Pair, runs: Pair) -> Pair {
+    (runs + runs).cmp_ge((n - Pair::ONE).fast_max(Pair::ONE))
 }
 
 /// Two features of an event side by side: a number each of the event, of what is known, and of what
@@ -128,30 +166,22 @@ impl Row {
             counted = gross.blend(cut, value);
             off = counted - mean;
         }
-        let (row, inverse_before) = Self { n: n + Pair::ONE, ..self }.with_inverses();
-        let mean = mean + off * row.inverse;
+        let n = n + Pair::ONE;
+        let inverses = Inverses::of(n);
+        let mean = mean + off * inverses.n;
         let squares = squares + off * (counted - mean);
-        let (twice, mut regularity) = (runs + runs, Pair::ONE);
-        if !all(twice.cmp_ge(n.fast_max(Pair::ONE))) {
-            let share = (twice * inverse_before).fast_min(Pair::ONE);
-            regularity = (share * share) * (share * share);
+        let mut regularity = Pair::ONE;
+        if !all(is_regular(n, runs)) {
+            regularity = self::regularity(n, runs, &inverses);
             sizes.add(counted, regularity);
         }
-        Self { mean, squares, regularity, ..row }
+        Self { n, mean, squares, regularity, ..self }.with(&inverses)
     }
 
-    /// Whatever is divided by n, n − 1, n + 2 or n + 10 needs one division for all of them, which is
-    /// exact for n = 1. Returns 1/(n − 1) too, but 1 if n = 1.
     #[inline(always)]
-    fn with_inverses(self) -> (Self, Pair) {
-        let (n, before) = (self.n, (self.n - Pair::ONE).fast_max(Pair::ONE));
-        let (near, far) = (n + Pair::splat(NEAR), n + Pair::splat(SHRINK));
-        let (counts, others) = (n * before, near * far);
-        let all = Pair::ONE / (counts * others);
-        let (of_counts, of_others) = (others * all, counts * all);
-        let step = (Pair::splat(NEAR + 1.0) * (far * of_others)).fast_min(Pair::ONE);
-        let row = Self { inverse: before * of_counts, trust: n * (near * of_others), step, ..self };
-        (row, n * of_counts)
+    fn with(self, inverses: &Inverses) -> Self {
+        let &Inverses { n: inverse, trust, step, .. } = inverses;
+        Self { inverse, trust, step, ..self }
     }
 
     /// Whether both are as regular as can be.
@@ -200,6 +230,18 @@ impl Row {
             return Pair::LN_2;
         }
         ln(Pair::ONE + (self.since * self.inverse).fast_max(Pair::ONE))
+    }
+
+    /// Make one of the two last.
+    #[inline(always)]
+    fn keep<const PLACE: usize>(&self, entry: &mut Entry, round: f64) {
+        entry.n = self.n.as_array_ref()[PLACE];
+        entry.mean = self.mean.as_array_ref()[PLACE];
+        entry.squares = self.squares.as_array_ref()[PLACE];
+        entry.runs = self.runs.as_array_ref()[PLACE];
+        entry.last = round;
+        entry.loading = self.loading.as_array_ref()[PLACE];
+        entry.regularity = self.regularity.as_array_ref()[PLACE];
     }
 
     /// λ
@@ -350,7 +392,7 @@ impl View {
         let still = Entry { n: 1.0, ..Entry::new(self.rounds as f64) };
         let (shared, mut sums) = (self.pool.squared_size(), Sums::default());
         for row in self.line_up(seats, features, &still, rows) {
-            *row = row.with_inverses().0.scaled(shared);
+            *row = row.with(&Inverses::of(row.n)).scaled(shared);
             sums.add(row.z, row.regularity, row.weight());
         }
         to_unit_length(rows, features, sums.squares());
@@ -449,17 +491,13 @@ impl View {
                 }
             }
         }
-        for (seats, row) in seats.chunks(PAIR).zip(&shown.rows) {
-            for (place, &seat) in seats.iter().enumerate() {
-                let entry = &mut self.entries[seat as usize];
-                entry.n = row.n.as_array_ref()[place];
-                entry.mean = row.mean.as_array_ref()[place];
-                entry.squares = row.squares.as_array_ref()[place];
-                entry.runs = row.runs.as_array_ref()[place];
-                entry.last = round;
-                entry.loading = row.loading.as_array_ref()[place];
-                entry.regularity = row.regularity.as_array_ref()[place];
-            }
+        let (pairs, last) = seats.as_chunks::<PAIR>();
+        for (&[one, other], row) in pairs.iter().zip(&shown.rows) {
+            row.keep::<0>(&mut self.entries[one as usize], round);
+            row.keep::<1>(&mut self.entries[other as usize], round);
+        }
+        if let (&[one], Some(row)) = (last, shown.rows.last()) {
+            row.keep::<0>(&mut self.entries[one as usize], round);
         }
         self.pool = shown.pool;
         self.whole = shown.whole;
@@ -478,20 +516,23 @@ impl View {
     pub fn factor(&self, features: &[Feature]) -> Option<f64> {
         let whole = self.whole.as_ref()?;
         let mut sums = Sums::default();
+        let nothing = black_box(&NOTHING);
         let entry = |feature: &Feature| {
             let seat = self.seats.get(feature.slot as usize).copied().unwrap_or(UNKNOWN);
-            self.entries.get(seat as usize).unwrap_or(&NOTHING)
+            self.entries.get(seat as usize).unwrap_or(nothing)
         };
-        for pair in features.chunks(PAIR) {
-            let (values, [a, b]) = match pair {
-                [one, other] => ([one.value, other.value], [entry(one), entry(other)]),
-                [one] => ([one.value, 0.0], [entry(one), &NOTHING]),
-                _ => ([0.0; PAIR], [&NOTHING; PAIR]),
-            };
+        let mut add = |values: [f64; PAIR], [a, b]: [&Entry; PAIR]| {
             let regularity = Pair::new([a.regularity, b.regularity]);
             let loading = Pair::new([a.loading, b.loading]);
             let lambda = loading * trust(Pair::new([a.n, b.n])) * regularity;
-            sums.add(Pair::new(values), regularity, lambda);
+            sums.add_seen(Pair::new(values), regularity, lambda);
+        };
+        let (pairs, last) = features.as_chunks::<PAIR>();
+        for [one, other] in pairs {
+            add([one.value, other.value], [entry(one), entry(other)]);
+        }
+        if let [one] = last {
+            add([one.value, 0.0], [entry(one), nothing]);
         }
         Some(whole.restated(&sums))
     }
@@ -522,6 +563,8 @@ impl View {
         (self.pool, self.rounds, self.whole) = (state.pool, state.rounds, state.whole);
         for (i, &name) in state.names.iter().enumerate() {
             let (n, runs) = (state.seen[i] as f64, state.runs[i] as f64);
+            let [many, runs_of_both] = [n, runs].map(Pair::splat);
+            let [regularity, _] = regularity(many, runs_of_both, &Inverses::of(many)).to_array();
             let entry = Entry {
                 n,
                 mean: state.means[i],
@@ -530,7 +573,7 @@ impl View {
                 first: state.first[i] as f64,
                 last: state.last[i] as f64,
                 loading: state.loadings.as_ref().map_or(0.0, |loadings| loadings[i]),
-                regularity: regularity(n, runs),
+                regularity,
             };
             if self.vocabulary.slot(name) != UNKNOWN
                 || entry.n == 0.0
@@ -615,7 +658,8 @@ mod tests {
             let row = Row::of([0.0, value], [&NOTHING, &entry], round as f64);
             let row = row.count(&mut Sizes::default());
             let [n, mean, squares] = [row.n, row.mean, row.squares].map(|pair| pair.to_array()[1]);
-            let (runs, regularity, last) = (row.runs.to_array()[1], row.regularity.to_array()[1], round as f64);
+            let (runs, regularity, last) =
+                (row.runs.to_array()[1], row.regularity.to_array()[1], round as f64);
             entry = Entry { n, mean, squares, runs, last, regularity, ..entry };
         }
         entry

@@ -97,6 +97,14 @@ impl Sums {
         self.loadings += lambda * lambda;
     }
 
+    /// Add two features of an event seen before, for its factor alone.
+    #[inline(always)]
+    pub fn add_seen(&mut self, z: Pair, a: Pair, lambda: Pair) {
+        self.regular += a * (z * z);
+        self.along += lambda * z;
+        self.loadings += lambda * lambda;
+    }
+
     /// Leave out what was added only to fill a pair: so many whose z is 0 and whose a is 1.
     pub fn leave_out(&mut self, fillers: usize) {
         self.count -= Pair::new([fillers as f64, 0.0]);
@@ -207,8 +215,9 @@ mod tests {
     #[test]
     fn an_event_of_words_has_neither_factor_nor_energy() {
         let mut sums = Sums::default();
-        for _ in 0..12 {
-            sums.add([1.0; 4], [0.001; 4], [0.5 * trust(20.0) * 0.001; 4]);
+        let [one, half, a] = [1.0, 0.5, 0.001].map(Pair::splat);
+        for _ in 0..24 {
+            sums.add(one, a, half * trust(Pair::splat(20.0)) * a);
         }
         let mut whole = Whole::default();
         assert_eq!(whole.show(&sums), [0.0, 0.0]); // Σa < 1
@@ -223,11 +232,15 @@ mod tests {
             let common = f64::from(round * 7 % 13) - 6.0;
             let z = [common, -common, common, f64::from(round * 5 % 11) - 4.8].map(|x| x * 0.1);
             let mut sums = Sums::default();
-            sums.add(z, [1.0; 4], loadings.map(|v| v * trust(f64::from(round))));
+            let (round, step) = (f64::from(round), 3.0 / (f64::from(round) + 2.0));
+            for (z, v) in z.chunks(2).zip(loadings.chunks(2)) {
+                let [z, v] = [z, v].map(|pair| Pair::new([pair[0], pair[1]]));
+                sums.add_regular(z, v * trust(Pair::splat(round)));
+            }
             let [factor, _] = whole.show(&sums);
             let (u, length) = (sums.score().unwrap_or(1.0), sums.squares().sqrt());
             for (v, z) in loadings.iter_mut().zip(z) {
-                *v += (u * z / length - *v) * loading_step(f64::from(round));
+                *v += (u * z / length - *v) * step.min(1.0);
             }
             features.push((common, factor));
         }
