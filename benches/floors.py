@@ -1,7 +1,8 @@
 """What hand-written C needs for the same work, compiled on the spot by the system's compiler.
 
 `c/model.h` holds the learner, `c/csr.c` its loops over CSR, `c/dicts.c` a C extension with the same
-two calls on dicts. They compute the same margins as Headwater; `tests/test_bench.py` checks it.
+two calls on dicts, `c/spring.c` Spring by its equations on CSR. They compute the same margins as
+Headwater; `tests/test_bench.py` checks it.
 """
 
 import ctypes
@@ -50,6 +51,7 @@ WORKS = {
     "FLLS-I, half kept": Work(30.0, 0.5),
     "FLLS-I, 1 % kept": Work(30.0, 0.01),
 }
+SPRING = "Spring()"
 DICT_STREAMS: dict[str, tuple[str, ...]] = {
     "PA-I": ("sensor", "text"),
     "FLLS-I, all kept": ("sensor", "text"),
@@ -60,9 +62,10 @@ DICT_STREAMS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Compiled:
-    """The two libraries."""
+    """The libraries."""
 
     csr: ctypes.CDLL
+    spring: ctypes.CDLL
     dicts: Any  # the extension module
     compiler: str
 
@@ -77,15 +80,21 @@ def build(folder: Path) -> Compiled | str:
     cc = compiler()
     if cc is None:
         return "there is no C compiler (cc) here"
-    csr, dicts = folder / "csr.so", folder / "dicts.so"
+    made = {name: folder / f"{name}.so" for name in ("csr", "dicts", "spring")}
     include = f"-I{sysconfig.get_path('include')}"
-    for source, target in (("csr.c", csr), ("dicts.c", dicts)):
+    for name, target in made.items():
+        source = f"{name}.c"
         command = [cc, *FLAGS, include, str(SOURCES / source), "-o", str(target), "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             return f"{source} does not compile: {(done.stderr.splitlines() or ['?'])[0]}"
     version = subprocess.run([cc, "--version"], capture_output=True, text=True, check=False).stdout
-    return Compiled(_csr_library(csr), _extension(dicts), version.splitlines()[0])
+    return Compiled(
+        csr=_csr_library(made["csr"]),
+        spring=_spring_library(made["spring"]),
+        dicts=_extension(made["dicts"]),
+        compiler=version.splitlines()[0],
+    )
 
 
 def _csr_library(path: Path) -> ctypes.CDLL:
@@ -104,6 +113,15 @@ def _csr_library(path: Path) -> ctypes.CDLL:
     for name in ("learner_select", "learner_free"):
         getattr(library, name).argtypes = [pointer]
         getattr(library, name).restype = None
+    return library
+
+
+def _spring_library(path: Path) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    number, pointer = ctypes.c_size_t, ctypes.c_void_p
+    rows: list[Any] = [number, pointer, pointer, pointer, pointer]
+    library.spring_run.argtypes = [number, *rows, ctypes.c_double, pointer, pointer, pointer]
+    library.spring_run.restype = None
     return library
 
 
@@ -168,6 +186,21 @@ def bare(
     return margins
 
 
+def spring(
+    library: ctypes.CDLL,
+    columns: int,
+    csr: Csr,
+    labels: NDArray[np.bool_],
+    coins: NDArray[np.float64],
+    rate: float = 0.05,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Spring, with a number in [0, 1) an event: the margins, and which labels were asked for."""
+    margins, asked = np.empty(len(labels)), np.empty(len(labels), np.bool_)
+    found = (margins.ctypes.data, asked.ctypes.data)
+    library.spring_run(columns, *_rows(csr, labels), rate, coins.ctypes.data, *found)
+    return margins, asked
+
+
 def _rows(csr: Csr, labels: NDArray[np.bool_]) -> tuple[int, ...]:
     """Number of events and the addresses of the arrays."""
     kinds = (np.int64, np.int32, np.float64, np.bool_)
@@ -207,6 +240,17 @@ def _by_bare_loop(compiled: Compiled | str) -> Callable[[Stream], Pass]:
     return run
 
 
+def _by_spring(compiled: Compiled | str) -> Callable[[Stream], Pass]:
+    def run(stream: Stream) -> Pass:
+        library = _there(compiled).spring
+        coins = np.random.default_rng(0).random(stream.events)
+        start = time.process_time()
+        _, asked = spring(library, len(stream.names), stream.csr, stream.labels, coins)
+        return Pass(time.process_time() - start, float(asked.mean()))
+
+    return run
+
+
 def _by_dict(
     compiled: Compiled | str, work: Work, new_texts: bool = False
 ) -> Callable[[Stream], Pass]:
@@ -238,6 +282,8 @@ def contestants(compiled: Compiled | str) -> list[Contestant]:
         Contestant(FLOOR, name, "CSR", _by_csr(compiled, work), name)
         for name, work in WORKS.items()
     ]
+    most = {"url": 20_000}
+    found.append(Contestant(FLOOR, SPRING, "CSR", _by_spring(compiled), SPRING, most))
     selection, few = _by_csr(compiled, work, "selection"), {"text": 2_000, "url": 100}
     found.append(Contestant("C, selection over all", name, "CSR", selection, name, few))
     if isinstance(compiled, str):

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from floors import DICT_STREAMS
+from floors import DICT_STREAMS, SPRING
 from turns import NEW_TEXTS, Contestant, Pass
 from workloads import CLASSES, Stream, blocks
 
@@ -38,7 +38,7 @@ OTHERS = (
     Entry("AROW", lambda: hw.Linear(update="arow", query="all", normalize=None)),
     Entry("Linear()", hw.Linear),
     Entry("FLLS-II", lambda: hw.named("FLLS-II")),
-    Entry("Spring()", hw.Spring),
+    Entry(SPRING, hw.Spring),
 )  # printed beside PA-I
 SLOWER = {"url": 20_000}  # events of *url* for these
 
@@ -89,6 +89,6 @@ def contestants() -> list[Contestant]:
     found += [Contestant(WHO, one.name, "CSR", by_csr(one.make), one.name) for one in FLLS]
     for one in OTHERS:
         streams = ("sensor", "text") if one.several else ()
-        run = by_csr(one.make, one.several)
-        found.append(Contestant(WHO, one.name, "CSR", run, most=SLOWER, only=streams))
+        run, floor = by_csr(one.make, one.several), SPRING if one.name == SPRING else "PA-I"
+        found.append(Contestant(WHO, one.name, "CSR", run, floor, SLOWER, streams))
     return found

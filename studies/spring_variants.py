@@ -97,8 +97,7 @@ class View:
         n, mean = self.n[slots], self.mean[slots]
         self.first[slots[n == 0]] = self.t
         self.runs[slots] += (n > 0) & (self.last[slots] == self.t - 1)
-        known = (n >= 10) & (self.squares[slots] > 0)
-        reach = np.where(known, 10 * np.sqrt(self.squares[slots] / np.maximum(n, 1)), np.inf)
+        reach = self.reach(n, self.squares[slots])
         x = np.minimum(np.maximum(x, mean - reach), mean + reach)
         delta = x - mean
         self.n[slots] = n + 1
@@ -112,6 +111,12 @@ class View:
             self.pool_weight += total
             size = float(np.log(np.abs(x[there])) @ k[there]) - self.pool_log_size * total
             self.pool_log_size += size / self.pool_weight
+
+    def reach(self, n: Floats, squares: Floats) -> Floats:
+        """How far from its mean a value may lie before it is cut."""
+        known = (n >= 10) & (squares > 0)
+        reach: Floats = np.where(known, 10 * np.sqrt(squares / np.maximum(n, 1)), np.inf)
+        return reach
 
     def regularity(self, slots: Slots | slice) -> Floats:
         """How much a feature is a sensor and not a word."""
@@ -180,6 +185,13 @@ class SteadyView(View):
 
     def length(self, squares: float, D: float) -> float:
         return math.sqrt(D * self.usual.mean + (1 - D) * squares)
+
+
+class UncutView(View):
+    """Gross errors count in full."""
+
+    def reach(self, n: Floats, squares: Floats) -> Floats:
+        return np.full(len(n), np.inf)
 
 
 class HistoricView(View):
@@ -556,6 +568,15 @@ class Without(Plain):
 
     def strength(self) -> float:
         return 0.0
+
+
+# Gross errors
+
+
+class Uncut(Plain):
+    """Values far off are counted as they are."""
+
+    view_kind = UncutView
 
 
 # Missing values

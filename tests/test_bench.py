@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from reference.random import generators, uniform
 
 BENCHES = Path(__file__).parent.parent / "benches"
 MODULES = (
@@ -162,6 +163,23 @@ def test_c_computes_the_margins_that_headwater_computes(
             margins.append(decision.margin)
             extension.answer(decision, label)
     assert margins == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("title", ["sensor", "text"])
+def test_spring_in_c_is_spring(
+    benches: Any, streams: dict[str, Any], compiled: Any, title: str
+) -> None:
+    stream, state, coins = streams[title], generators(3)[0], []
+    for _ in range(stream.events):
+        coin, state = uniform(state)
+        coins.append(coin)
+    expected = hw.Spring(label_rate=0.1, seed=3).simulate(stream.csr, stream.labels)
+    margins, asked = benches.floors.spring(
+        compiled.spring, len(stream.names), stream.csr, stream.labels, np.array(coins), 0.1
+    )
+    assert asked.sum() > 20
+    np.testing.assert_array_equal(asked, expected.asked)
+    np.testing.assert_allclose(margins, expected.margin, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", WORKS[2:])
