@@ -170,6 +170,17 @@ def test_values_beyond_all_measure_are_refused_and_nothing_is_counted() -> None:
         assert model.to_bytes() == before
 
 
+def test_the_smallest_numbers_there_are_do_no_harm() -> None:
+    model = hw.Linear(normalize="view", query="random")
+    events: list[dict[Name, float]] = [{"w": 1e-300}] * 5 + [{"a": 2e-162}] + [{"a": 0.0, "w": 1.0}]
+    for event in events:
+        before = view_of(model)
+        values = seen_as(model.decide_one(event))
+        z, after = show(before, event)
+        assert values == about(list(z.values()), abs=1e-9)
+        assert_same(view_of(model), after)
+
+
 def test_constants_and_gross_errors_do_no_harm() -> None:
     rows = sensors(5, 2000, {})
     disturbed = [

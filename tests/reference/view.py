@@ -70,6 +70,8 @@ def scaled(one: Statistics, value: float, state: ViewState) -> float:
         s = sqrt(variance)
         shared = min(10 * s, max(s / 10, exp(state.pool_log_size)))
         variance += (1 - a) ** 2 * (shared**2 - variance)
+    if variance == 0:  # of the smallest numbers there are, nothing is left
+        return 0.0
     rarity = log(1 + max(1.0, (state.rounds + 1 - one.first) / one.n))
     return min(max((value - centre) / sqrt(variance), -3.0), 3.0) * rarity
 

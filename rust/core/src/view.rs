@@ -211,7 +211,9 @@ impl Row {
             let shared = Pair::splat(shared).fast_max(least * own).fast_min(most * own);
             variance = own + rest * rest * (shared - own);
         }
-        self.cut((self.value - centre) / variance.sqrt(), own)
+        // Of the smallest numbers there are, nothing may be left.
+        let scaled = (self.value - centre) / variance.sqrt();
+        self.cut(variance.cmp_gt(Pair::ZERO) & scaled, own)
     }
 
     /// The values, so many deviations off, as they count.
