@@ -193,8 +193,9 @@ best counts. Times are processor time of all threads.
   model and what it works with, not the stream.
 - *× floor*: the cost of C doing the same work is 1: PA-I or sparse FLLS-I in doubles, with a table
   of names or columns, a register and an indexed heap, compiled in the same run; it computes the
-  same margins. The bare loop has no table and no register. What does something else is held against
-  PA-I, or as a dict of another library against FLLS-I with half of the weights kept.
+  same margins. The bare loop has no table and no register, and neither has Spring by its equations,
+  which asks the same questions. What does something else is held against PA-I, or as a dict of
+  another library against FLLS-I with half of the weights kept.
 - *× River*: how many times as fast as River's `PAClassifier`, a value.
 - *learned*: the share of the events whose label was asked for and learned."""
 

@@ -85,9 +85,8 @@ class View:
         self.z.append(z)
         self.f[self.t] = f
         self.blank.append(blank)
-        a = self.regularity(slice(None))
-        self.regular[self.t] = a
-        self.loadings[self.t] = self.v * self.n / (self.n + 10) * a
+        self.regular[self.t] = self.regularity(slice(None))
+        self.loadings[self.t] = self.weights(slice(None))
         self.place_of_factor[self.t] = self.factor.mean
         self.size_of_factor[self.t] = math.sqrt(self.factor.var + self.factor.guard)
         self.t += 1
@@ -105,7 +104,10 @@ class View:
         self.mean[slots] = mean
         self.squares[slots] += delta * (x - mean)
         self.last[slots] = self.t
-        k = np.where(x != 0, (1 - self.regularity(slots)) ** 2, 0.0)
+        self.pool(x, np.where(x != 0, (1 - self.regularity(slots)) ** 2, 0.0))
+
+    def pool(self, x: Floats, k: Floats) -> None:
+        """The mean size of values, which weigh k."""
         if (total := float(k.sum())) > 0:  # one value after the other comes to the same mean
             there = k > 0
             self.pool_weight += total
@@ -123,21 +125,33 @@ class View:
         a: Floats = np.minimum(1.0, 2 * self.runs[slots] / np.maximum(self.n[slots] - 1, 1)) ** 4
         return a
 
-    def scaled(self, slots: Slots, x: Floats) -> Floats:
-        """Step 2 up to the length."""
+    def scale(self, slots: Slots) -> tuple[Floats, Floats]:
+        """By what values are divided, 0 of a feature that has not moved; and rarity."""
         a, n, mean = self.regularity(slots), self.n[slots], self.mean[slots]
-        centre = a * mean
-        variance = self.squares[slots] / n + (mean - centre) ** 2
+        variance = self.squares[slots] / n + (mean - a * mean) ** 2
         constant = variance <= 1e-24 * mean**2
         if self.pool_weight > 0:
             s = np.sqrt(variance)
             shared = np.minimum(10 * s, np.maximum(s / 10, math.exp(self.pool_log_size)))
             variance = variance + (1 - a) ** 2 * (shared**2 - variance)
         rarity = np.log(1 + np.maximum(1.0, (self.t + 1 - self.first[slots]) / n))
-        deviation = np.sqrt(np.where(constant, 1.0, variance))
-        cut = np.minimum(np.maximum((x - centre) / deviation, -3.0), 3.0)
-        z: Floats = np.where(constant, 0.0, cut * rarity)
+        return np.where(constant, 0.0, np.sqrt(variance)), rarity
+
+    def scaled(self, slots: Slots, x: Floats) -> Floats:
+        """Step 2 up to the length."""
+        deviation, rarity = self.scale(slots)
+        off = (x - self.regularity(slots) * self.mean[slots]) / np.where(
+            deviation > 0, deviation, 1
+        )
+        cut = np.minimum(np.maximum(off, -3.0), 3.0)
+        z: Floats = np.where(deviation > 0, cut * rarity, 0.0)
         return z
+
+    def weights(self, slots: Slots | slice) -> Floats:
+        """What a feature counts in the factor."""
+        n = self.n[slots]
+        weights: Floats = self.v[slots] * (n / (n + 10) * self.regularity(slots))
+        return weights
 
     def length(self, squares: float, D: float) -> float:
         """What an event is divided by."""
@@ -154,7 +168,7 @@ class View:
             self.usual.follow(T)
         if T > 0:
             z = z / self.length(T, D)
-        weights = self.v[slots] * self.n[slots] / (self.n[slots] + 10) * a
+        weights = self.weights(slots)
         norm = float(weights @ weights)
         u = float(weights @ z) / math.sqrt(norm) if norm > 1e-30 else None
         if learning and D > 0:
@@ -178,6 +192,70 @@ class View:
         D = rows**2 @ self.regular[t]
         f: Floats = np.where(known, 0.5 * D * np.minimum(np.maximum(deviations, -3), 3), 0.0)
         return f
+
+
+class SeldomView(View):
+    """What is known of a feature is renewed seldom, and until then stands as it was."""
+
+    def __init__(self, X: Rows) -> None:
+        d = len(X.names)
+        self.renewed, self.kept_regularity, self.inverse = (np.zeros(d) for _ in range(3))
+        """`renewed` is n at the last renewal."""
+        self.rarity, self.stale_after = np.zeros(d), np.zeros(d)
+        self.sums, self.squares_since = np.zeros(d), np.zeros(d)
+        """Of the deviations since then."""
+        super().__init__(X)
+
+    def count(self, slots: Slots, x: Floats) -> None:
+        n = self.n[slots]
+        self.first[slots[n == 0]] = self.t
+        self.runs[slots] += (n > 0) & (self.last[slots] == self.t - 1)
+        reach = self.reach(self.renewed[slots], self.squares[slots])
+        delta = np.minimum(np.maximum(x - self.mean[slots], -reach), reach)
+        self.n[slots] = n + 1
+        self.sums[slots] += delta
+        self.squares_since[slots] += delta**2
+        self.last[slots] = self.t
+        if (due := self.due(slots)).any():
+            self.renew(slots[due], delta[due])
+
+    def due(self, slots: Slots) -> NDArray[np.bool_]:
+        """Whether a feature is renewed: n has at most five significant bits, or it is long ago."""
+        significant, _ = np.frexp(self.n[slots])
+        due: NDArray[np.bool_] = (32 * significant % 1 == 0) | (self.t > self.stale_after[slots])
+        return due
+
+    def renew(self, slots: Slots, delta: Floats) -> None:
+        """Take up what came since the last renewal; delta is the last of it, and stands for all."""
+        n, mean, sums = self.n[slots], self.mean[slots], self.sums[slots]
+        x = mean + delta
+        self.mean[slots] = mean + sums / n
+        squares = self.squares[slots] + self.squares_since[slots] - sums * (sums / n)
+        self.squares[slots] = np.maximum(0.0, squares)
+        a = super().regularity(slots)
+        self.kept_regularity[slots] = a
+        k = np.where(x != 0, (1 - a) ** 2 * (n - self.renewed[slots]), 0.0)
+        self.pool(x, k)
+        self.sums[slots] = self.squares_since[slots] = 0.0
+        self.renewed[slots] = n
+        deviation, rarity = self.scale(slots)
+        self.inverse[slots] = np.where(deviation > 0, 1 / np.where(deviation > 0, deviation, 1), 0)
+        self.rarity[slots] = rarity
+        self.stale_after[slots] = self.t + (self.t + 1 - self.first[slots]) / 8
+
+    def regularity(self, slots: Slots | slice) -> Floats:
+        a: Floats = self.kept_regularity[slots]
+        return a
+
+    def scaled(self, slots: Slots, x: Floats) -> Floats:
+        deviations = (x - self.regularity(slots) * self.mean[slots]) * self.inverse[slots]
+        z: Floats = np.minimum(np.maximum(deviations, -3.0), 3.0) * self.rarity[slots]
+        return z
+
+    def weights(self, slots: Slots | slice) -> Floats:
+        n = self.renewed[slots]
+        weights: Floats = self.v[slots] * (n / (n + 10) * self.regularity(slots))
+        return weights
 
 
 class SteadyView(View):
@@ -568,6 +646,15 @@ class Without(Plain):
 
     def strength(self) -> float:
         return 0.0
+
+
+# Renewal
+
+
+class Seldom(Plain):
+    """What is known of a feature is renewed seldom."""
+
+    view_kind = SeldomView
 
 
 # Gross errors

@@ -330,6 +330,7 @@ def numbers(benches: Any, **given: float) -> Any:
             result("sensor", "Headwater", sparse, "dict", 40.0, times_river=13.0, times_floor=1.2),
             result("text", "Headwater", "PA-I", "CSR", 15.0, times_floor=1.4),
             result("text", "Headwater", "AROW", "CSR", 30.0),
+            result("text", "Headwater", benches.floors.SPRING, "CSR", 25.0, times_floor=0.4),
             result("text", "scikit-learn", benches.peers.CHUNKS, "CSR", 12.0),
             result("text", "Headwater", sparse, door["svm"], given["svm"]),
             result("text", "Vowpal Wabbit", benches.from_files.VW_DRIVER, door["vw"], 200.0),
@@ -365,6 +366,8 @@ def test_goals_are_judged_by_the_numbers(benches: Any) -> None:
     assert found(benches, "truncation alone, 0.5 kept", "url", "1,000 ×") == ("750.0 ×", "not met")
     assert found(benches, "import headwater", "", "100 ms") == ("99 ms", "met")
     assert found(benches, "headwater --help", "", "300 ms") == ("301 ms", "not met")
+    assert found(benches, "CSR, Spring()", "text", "78 ns") == ("3.1 ×", "met")
+    assert found(benches, "CSR, Spring()", "text", "equations") == ("2.5 ×", "not met")
     shown = ("30.0 ns a value, 2.0 × PA-I's", "printed")
     assert found(benches, "CSR, AROW", "text", "beside") == shown
 

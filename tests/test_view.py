@@ -172,7 +172,8 @@ def test_values_beyond_all_measure_are_refused_and_nothing_is_counted() -> None:
 
 def test_the_smallest_numbers_there_are_do_no_harm() -> None:
     model = hw.Linear(normalize="view", query="random")
-    events: list[dict[Name, float]] = [{"w": 1e-300}] * 5 + [{"a": 2e-162}] + [{"a": 0.0, "w": 1.0}]
+    smallest: dict[Name, float] = {"w": 1e-300}
+    events: list[dict[Name, float]] = [*[smallest] * 5, {"a": 2e-162}, {"a": 0.0, "w": 1.0}]
     for event in events:
         before = view_of(model)
         values = seen_as(model.decide_one(event))
