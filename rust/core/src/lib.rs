@@ -31,6 +31,7 @@ mod query;
 mod random;
 pub mod readers;
 mod rfesl;
+mod row;
 mod second_order;
 pub mod snapshot;
 mod sparsify;
