@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use wide::{CmpEq, CmpGe, CmpGt, CmpLe};
 
 use crate::pair::{PAIR, Pair, all, any, ln};
-use crate::whole::{NEAR, SHRINK};
+use crate::whole::{HEAD_START, SHRINK};
 
 const CLIP: f64 = 3.0; // of a scaled value
 const GROSS: f64 = 10.0; // deviations beyond which a value is cut before it is counted
@@ -41,7 +41,7 @@ pub const NOTHING: Entry = Entry {
     mean: 0.0,
     squares: 0.0,
     runs: 1.0,
-    first: 0.0,
+    first: f64::INFINITY, // so that it is never rare
     last: f64::NEG_INFINITY,
     loading: 0.0,
     regularity: 0.0,
@@ -70,7 +70,7 @@ impl Inverses {
     #[inline(always)]
     pub fn of(n: Pair) -> Self {
         let before = (n - Pair::ONE).fast_max(Pair::ONE);
-        let (near, far) = (n + Pair::splat(NEAR), n + Pair::splat(SHRINK));
+        let (near, far) = (n + Pair::splat(HEAD_START), n + Pair::splat(SHRINK));
         let (counts, others) = (n * before, near * far);
         let all = Pair::ONE / (counts * others);
         let (of_counts, of_others) = (others * all, counts * all);
@@ -78,7 +78,7 @@ impl Inverses {
             n: before * of_counts,
             before: n * of_counts,
             trust: n * (near * of_others),
-            step: (Pair::splat(NEAR + 1.0) * (far * of_others)).fast_min(Pair::ONE),
+            step: (Pair::splat(HEAD_START + 1.0) * (far * of_others)).fast_min(Pair::ONE),
         }
     }
 }
@@ -165,6 +165,7 @@ impl Row {
         Self { n, mean, squares, regularity, ..self }.with(&inverses)
     }
 
+    /// With what follows from n.
     #[inline(always)]
     pub fn with(self, inverses: &Inverses) -> Self {
         let &Inverses { n: inverse, trust, step, .. } = inverses;

@@ -162,7 +162,7 @@ impl View {
         for row in rows.iter_mut() {
             if row.is_regular() {
                 *row = row.scaled_as_regular();
-                sums.add_regular(row.z, row.weight());
+                sums.add(row.z, Pair::ONE, row.weight());
             } else {
                 *row = row.scaled(shared);
                 sums.add(row.z, row.regularity, row.weight());

@@ -21,8 +21,8 @@ const FACTOR_SIZE: f64 = 0.5;
 const ENERGY_SIZE: f64 = 0.3;
 /// Times seen at which a loading counts half.
 pub const SHRINK: f64 = 10.0;
-/// The n-th event moves a loading by (1 + this)/(n + this) towards `u z`.
-pub const NEAR: f64 = 2.0;
+/// The n-th event moves a loading by (1 + this)/(n + this) towards `u z`, or by all of it.
+pub const HEAD_START: f64 = 2.0;
 const SLOWEST: f64 = 0.005; // the factor's mean forgets after some two hundred events
 
 /// How much the loading of a feature seen `n` times counts.
@@ -62,9 +62,6 @@ impl Track {
 /// to length 1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
-    /// z² of features whose a is 1, and how many they are; the next three are of the others.
-    sure: Pair,
-    count: Pair,
     /// z²
     squares: Pair,
     /// a
@@ -88,15 +85,6 @@ impl Sums {
         self.loadings += lambda * lambda;
     }
 
-    /// Add two features whose a is 1.
-    #[inline(always)]
-    pub fn add_regular(&mut self, z: Pair, lambda: Pair) {
-        self.count += Pair::ONE;
-        self.sure += z * z;
-        self.along += lambda * z;
-        self.loadings += lambda * lambda;
-    }
-
     /// Add two features of an event seen before, for its factor alone.
     #[inline(always)]
     pub fn add_seen(&mut self, z: Pair, a: Pair, lambda: Pair) {
@@ -107,33 +95,27 @@ impl Sums {
 
     /// Leave out what was added only to fill a pair: so many whose z is 0 and whose a is 1.
     pub fn leave_out(&mut self, fillers: usize) {
-        self.count -= Pair::new([fillers as f64, 0.0]);
+        self.regularity -= Pair::new([fillers as f64, 0.0]);
     }
 
     /// Σz²
     pub fn squares(&self) -> f64 {
-        self.sure.reduce_add() + self.squares.reduce_add()
-    }
-
-    /// Σa
-    fn regularity(&self) -> f64 {
-        (self.count + self.regularity).reduce_add()
-    }
-
-    /// Σaz²
-    fn regular(&self) -> f64 {
-        self.sure.reduce_add() + self.regular.reduce_add()
+        self.squares.reduce_add()
     }
 
     /// D: the share of the event that is regular.
     fn share(&self) -> f64 {
         let squares = self.squares();
-        if self.regularity() < 1.0 || squares == 0.0 { 0.0 } else { self.regular() / squares }
+        if self.regularity.reduce_add() < 1.0 || squares == 0.0 {
+            0.0
+        } else {
+            self.regular.reduce_add() / squares
+        }
     }
 
     /// ℓ, if there is a share.
     fn log_energy(&self) -> f64 {
-        (self.regular() / self.regularity()).ln()
+        (self.regular.reduce_add() / self.regularity.reduce_add()).ln()
     }
 
     /// u of z as it is; none while no feature has a loading that counts.
@@ -176,7 +158,7 @@ impl Whole {
 
     /// The factor of an event that was seen before, of length 1, with the loadings of now.
     pub fn restated(&self, sums: &Sums) -> f64 {
-        self.factor_feature(sums.score_as_is(), sums.regular())
+        self.factor_feature(sums.score_as_is(), sums.regular.reduce_add())
     }
 
     fn factor_feature(&self, score: Option<f64>, share: f64) -> f64 {
@@ -235,7 +217,7 @@ mod tests {
             let (round, step) = (f64::from(round), 3.0 / (f64::from(round) + 2.0));
             for (z, v) in z.chunks(2).zip(loadings.chunks(2)) {
                 let [z, v] = [z, v].map(|pair| Pair::new([pair[0], pair[1]]));
-                sums.add_regular(z, v * trust(Pair::splat(round)));
+                sums.add(z, Pair::ONE, v * trust(Pair::splat(round)));
             }
             let [factor, _] = whole.show(&sums);
             let (u, length) = (sums.score().unwrap_or(1.0), sums.squares().sqrt());

@@ -75,7 +75,6 @@ struct Known {
 
 impl Known {
     /// The slot of the name at a position, or `UNKNOWN`.
-    #[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
     #[inline(always)]
     fn find(&mut self, vocabulary: &Vocabulary, given: &Given<'_>, position: usize) -> Slot {
         let known = match given.places[position] {
@@ -111,7 +110,6 @@ impl Known {
         slot
     }
 
-    #[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
     #[inline(always)]
     fn find_text(
         &mut self,

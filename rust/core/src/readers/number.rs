@@ -54,7 +54,6 @@ const FIFTHS: [Reciprocal; 28] = {
 };
 
 /// Eight bytes from a place on, the first the lowest; zeros behind the end.
-#[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
 #[inline(always)]
 pub fn eight_bytes(bytes: &[u8], at: usize) -> u64 {
     match bytes.get(at..at + 8).and_then(<[u8]>::first_chunk) {
@@ -103,7 +102,6 @@ pub struct Plain {
 /// The number that begins at a place, if it is one that JSON has too and that is quickly read: no
 /// plus, no zeros before, digits around the point, nothing extreme. `ends` says whether it ends before such a
 /// byte, or before the end of the text.
-#[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
 #[inline(always)]
 pub fn plain(text: &[u8], at: usize, ends: impl Fn(Option<u8>) -> bool) -> Option<Plain> {
     let Some(near) = text.get(at..).and_then(<[u8]>::first_chunk::<16>) else {
