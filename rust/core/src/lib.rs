@@ -1,61 +1,53 @@
 //! Linear learning on streams whose features come and go and whose labels are scarce.
 //!
-//! A [`Learner`] is made of three small rules, each a closed enum:
-//! [`UpdateRule`] (how far a label moves the weights), [`QueryRule`] (whether a label is worth
-//! asking for) and [`Sparsifier`] (which weights are let go). An event is a list of
-//! [`Feature`]s: [`Learner::look_up`] makes it from names and values, [`Learner::decide`] predicts
-//! and perhaps asks, [`Learner::learn`] moves the weights. [`batch`] runs whole arrays through
-//! the same three calls, [`readers`] whole files; [`snapshot`] writes and reads the state.
+//! A [`Learner`] is a [`model`] with everything around it that all models share: names, labels, questions,
+//! counters, the running scaler. What a model is made of are small rules, each a closed enum:
+//! [`UpdateRule`] (how far a label moves the weights), [`QueryRule`] (whether a label is worth asking
+//! for) and [`Sparsifier`] (which weights are set to 0). An event is a list of [`Feature`]s:
+//! [`Learner::look_up`] makes it from names and values, [`Learner::decide`] predicts and perhaps asks,
+//! [`Learner::learn`] moves the weights. [`batch`] runs whole arrays through the same three calls,
+//! [`Learner::simulate_file`] whole files; [`snapshot`] writes and reads the state.
+//!
+//! A module imports only what lies below it (`tests/test_layers.py` checks that):
+//!
+//! ```text
+//! learner > readers|model > rules > scaling > capacity > storage > label > event > error
+//! ```
 #![forbid(unsafe_code)]
 
-pub mod batch;
-mod bound;
-mod calibration;
-mod dual;
-mod elementary;
+mod capacity;
 mod error;
-mod expected_error;
-mod experts;
-mod fesl;
-mod heap;
-mod labels;
+mod event;
+mod label;
 mod learner;
-mod linear;
-mod marks;
 mod model;
-mod olvf;
-mod overlap;
-mod pair;
-mod partial;
-mod query;
-mod random;
 pub mod readers;
-mod rfesl;
-mod row;
-mod second_order;
-pub mod snapshot;
-mod sparsify;
-mod update;
-mod view;
-mod vocabulary;
-mod weights;
-mod whole;
+mod rules;
+mod scaling;
+mod storage;
 
-pub use bound::{Bound, WhenFull};
-pub use dual::DualConfig;
+pub use capacity::{Capacity, EvictionPolicy};
 pub use error::Error;
-pub use experts::Loss;
-pub use fesl::{Combine, FeslConfig};
-pub use labels::{Label, Labels};
-pub use learner::{Added, Config, Decision, Entrant, Learner, ModelConfig, Register};
-pub use linear::{LinearConfig, Task};
-pub use model::Products;
-pub use olvf::{Confidence, OlvfConfig};
-pub use partial::PartialConfig;
-pub use query::QueryRule;
-pub use rfesl::RfeslConfig;
-pub use second_order::{MOST_NAMES, SecondOrderConfig};
-pub use sparsify::Sparsifier;
-pub use update::{PositiveMargin, UpdateRule};
-pub use vocabulary::{Name, Names, Slot, UNKNOWN};
-pub use weights::Feature;
+pub use event::{Feature, FeatureId, Name, Names, UNKNOWN};
+pub use label::{Label, Labels};
+pub use learner::decision::Decision;
+pub use learner::decision_writer::DecisionWriter;
+pub use learner::event_buffer::EventBuffer;
+pub use learner::file::{Progress, RunCounts};
+pub use learner::history::FeatureHistory;
+pub use learner::own_features::OwnFeatures;
+pub use learner::{Config, Learner};
+pub use learner::{batch, snapshot};
+pub use model::ModelConfig;
+pub use model::dual_logistic::DualLogisticConfig;
+pub use model::example::CachedProducts;
+pub use model::fesl::{Combine, FeslConfig};
+pub use model::linear::{LinearConfig, Task};
+pub use model::ofs_partial::OfsPartialConfig;
+pub use model::olvf::{Confidence, OlvfConfig};
+pub use model::rfesl::RfeslConfig;
+pub use model::second_order::{MOST_NAMES, SecondOrderConfig};
+pub use model::two_experts::Loss;
+pub use rules::query::QueryRule;
+pub use rules::sparsify::Sparsifier;
+pub use rules::update::{PositiveMargin, UpdateRule};

@@ -1,9 +1,10 @@
 //! One learner of each kind, small enough that a few events reach every corner.
 
 use headwater_core::{
-    Added, Bound, Combine, Confidence, Config, DualConfig, Error, FeslConfig, Label, Labels,
-    Learner, LinearConfig, Loss, ModelConfig, OlvfConfig, PartialConfig, PositiveMargin, QueryRule,
-    RfeslConfig, SecondOrderConfig, Sparsifier, Task, UpdateRule, WhenFull, snapshot,
+    Capacity, Combine, Confidence, Config, DualLogisticConfig, Error, EvictionPolicy, FeslConfig,
+    Label, Labels, Learner, LinearConfig, Loss, ModelConfig, OfsPartialConfig, OlvfConfig,
+    OwnFeatures, PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig, Sparsifier, Task,
+    UpdateRule, snapshot,
 };
 
 use crate::bytes::Bytes;
@@ -32,10 +33,10 @@ fn with(model: ModelConfig, query: QueryRule) -> Config {
     Config {
         model,
         query,
-        view: false,
+        scaled: false,
         closed: false,
-        bound: None,
-        added: Added::Nothing,
+        capacity: None,
+        own: OwnFeatures::None,
         labels: Labels::binary(),
         seed: 7,
     }
@@ -45,15 +46,22 @@ fn linear(config: LinearConfig, query: QueryRule) -> Config {
     with(ModelConfig::Linear(config), query)
 }
 
-fn spring(task: Task, labels: Labels) -> Config {
-    let dual = DualConfig { c: 1.0, replay: 3, memory: 4, balance: true };
-    let config = LinearConfig { update: UpdateRule::DualLogistic(dual), task, ..LINEAR };
+fn spring(labels: Labels) -> Config {
+    let model = ModelConfig::DualLogistic(DualLogisticConfig {
+        c: 1.0,
+        replay: 3,
+        memory: 4,
+        balance: true,
+        multiclass: labels.is_multiclass(),
+        sparsifier: Sparsifier::None,
+        restarts: false,
+    });
     let query = QueryRule::Quantile { rate: 0.5 };
-    Config { view: true, added: Added::Whole, labels, ..linear(config, query) }
+    Config { scaled: true, own: OwnFeatures::Summary, labels, ..with(model, query) }
 }
 
-fn bounded(when_full: WhenFull, config: Config) -> Config {
-    Config { bound: Some(Bound { most: 3, when_full }), ..config }
+fn bounded(policy: EvictionPolicy, config: Config) -> Config {
+    Config { capacity: Some(Capacity { most: 3, policy }), ..config }
 }
 
 /// Of every kind one; the number is part of an input's meaning, so new ones go to the end.
@@ -67,15 +75,15 @@ pub fn configs() -> Vec<Config> {
             QueryRule::Margin { width: 1.0 },
         ),
         Config {
-            view: true,
-            added: Added::Intercept,
+            scaled: true,
+            own: OwnFeatures::Intercept,
             ..linear(
                 LinearConfig { update: UpdateRule::Arow { c: Some(1.0) }, ..LINEAR },
                 QueryRule::Budget { rate: 0.5 },
             )
         },
-        spring(Task::Binary, Labels::binary()),
-        spring(Task::Multiclass, open()),
+        spring(Labels::binary()),
+        spring(open()),
         Config {
             labels: Labels::open(vec![Label::Text("x".to_owned())]),
             ..linear(
@@ -90,7 +98,7 @@ pub fn configs() -> Vec<Config> {
         },
         Config {
             labels: Labels::numbers(),
-            added: Added::Intercept,
+            own: OwnFeatures::Intercept,
             ..linear(
                 LinearConfig { task: Task::Regression { epsilon: 0.1 }, ..LINEAR },
                 QueryRule::Budget { rate: 0.5 },
@@ -101,7 +109,7 @@ pub fn configs() -> Vec<Config> {
             QueryRule::SelAda { width: 1.0, by_norm: true },
         ),
         with(
-            ModelConfig::Partial(PartialConfig {
+            ModelConfig::OfsPartial(OfsPartialConfig {
                 count: 2,
                 exploration: 0.2,
                 step: 0.2,
@@ -167,12 +175,12 @@ pub fn configs() -> Vec<Config> {
             labels: Labels::numbers(),
             ..with(ModelConfig::Fesl(FeslConfig { loss: Loss::Square, ..FESL }), QueryRule::All)
         },
-        bounded(WhenFull::Refuse, linear(LINEAR, QueryRule::All)),
+        bounded(EvictionPolicy::Refuse, linear(LINEAR, QueryRule::All)),
         bounded(
-            WhenFull::Oldest,
+            EvictionPolicy::Oldest,
             linear(LinearConfig { sparsifier: keep_largest, ..LINEAR }, QueryRule::All),
         ),
-        bounded(WhenFull::Smallest, spring(Task::Binary, Labels::binary())),
+        bounded(EvictionPolicy::Smallest, spring(Labels::binary())),
     ]
 }
 

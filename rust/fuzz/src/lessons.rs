@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use headwater_core::batch::{Batch, Columns, Rows};
-use headwater_core::{Entrant, Error, Feature, Label, Learner, Name, UNKNOWN};
+use headwater_core::batch::{Batch, ColumnNames, RowArrays};
+use headwater_core::{Error, EventBuffer, Feature, Label, Learner, Name, UNKNOWN};
 
 use crate::bytes::Bytes;
 use crate::check_sentence;
@@ -13,7 +13,7 @@ use crate::learners::{bytes_of, configs, label, restored};
 /// An event that was decided on, as its decision keeps it.
 struct Pending {
     names: Vec<Name<'static>>,
-    entrant: Entrant,
+    buffer: EventBuffer,
     weight: f64,
 }
 
@@ -64,8 +64,8 @@ pub fn run(data: &[u8]) {
     }
 }
 
-fn entrant(values: &[f64]) -> Entrant {
-    Entrant::new(values.iter().map(|&value| Feature { slot: UNKNOWN, value }).collect())
+fn buffer(values: &[f64]) -> EventBuffer {
+    EventBuffer::new(values.iter().map(|&value| Feature { id: UNKNOWN, value }).collect())
 }
 
 fn decide(
@@ -74,12 +74,12 @@ fn decide(
     pending: &mut VecDeque<Pending>,
 ) -> Result<(), Error> {
     let (names, values) = bytes.event();
-    let mut entrant = entrant(&values);
-    learner.look_up(names.as_slice(), &mut entrant)?;
-    let decision = learner.decide(&mut entrant, names.as_slice())?;
+    let mut buffer = buffer(&values);
+    learner.look_up(names.as_slice(), &mut buffer)?;
+    let decision = learner.decide(&mut buffer, names.as_slice())?;
     assert!((0.0..=1.0).contains(&decision.query_probability) && decision.margin.is_finite());
-    entrant.features.truncate(names.len());
-    pending.push_back(Pending { names, entrant, weight: decision.weight() });
+    buffer.features.truncate(names.len());
+    pending.push_back(Pending { names, buffer, weight: decision.weight() });
     Ok(())
 }
 
@@ -89,45 +89,45 @@ fn answer(
     pending: &mut VecDeque<Pending>,
 ) -> Result<(), Error> {
     let label = label(bytes);
-    let Some(Pending { names, mut entrant, weight }) = pending.pop_front() else { return Ok(()) };
+    let Some(Pending { names, mut buffer, weight }) = pending.pop_front() else { return Ok(()) };
     if learner.evicts() {
-        entrant.features.iter_mut().for_each(|feature| feature.slot = UNKNOWN);
+        buffer.features.iter_mut().for_each(|feature| feature.id = UNKNOWN);
     }
-    learner.find_slots(names.as_slice(), &mut entrant.features)?;
-    learner.add_own(&mut entrant);
-    learner.study(&mut entrant.features, names.as_slice(), &label, weight, None).map(|_| ())
+    learner.find_ids(names.as_slice(), &mut buffer.features)?;
+    learner.add_own(&mut buffer);
+    learner.learn_decided(&mut buffer.features, names.as_slice(), &label, weight, None).map(|_| ())
 }
 
 fn learn(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let (names, values) = bytes.event();
     let label = label(bytes);
-    let mut entrant = entrant(&values);
-    learner.look_up(names.as_slice(), &mut entrant)?;
-    learner.learn(&mut entrant, names.as_slice(), &label).map(|_| ())
+    let mut buffer = buffer(&values);
+    learner.look_up(names.as_slice(), &mut buffer)?;
+    learner.learn(&mut buffer, names.as_slice(), &label).map(|_| ())
 }
 
 fn query(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let (names, values) = bytes.event();
-    let mut entrant = entrant(&values);
-    learner.look_up(names.as_slice(), &mut entrant)?;
-    learner.look(&mut entrant)?;
-    learner.query(&entrant.features).map(|_| ())
+    let mut buffer = buffer(&values);
+    learner.look_up(names.as_slice(), &mut buffer)?;
+    learner.transform(&mut buffer)?;
+    learner.query(&buffer.features).map(|_| ())
 }
 
 /// Everything that changes nothing.
 fn look(learner: &Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let (names, values) = bytes.event();
-    let mut entrant = entrant(&values);
-    learner.look_up(names.as_slice(), &mut entrant)?;
-    learner.look(&mut entrant)?;
-    let (class, margin) = learner.predict(&entrant.features)?;
-    let (parts, decision) = learner.explain(&entrant.features)?;
+    let mut buffer = buffer(&values);
+    learner.look_up(names.as_slice(), &mut buffer)?;
+    learner.transform(&mut buffer)?;
+    let (class, margin) = learner.predict(&buffer.features)?;
+    let (parts, decision) = learner.explain(&buffer.features)?;
     assert_eq!((decision.class, decision.margin), (class, margin));
-    assert_eq!(parts.len(), entrant.features.len());
-    let _ = (learner.prediction(class, margin), learner.details(&entrant.features));
+    assert_eq!(parts.len(), buffer.features.len());
+    let _ = (learner.prediction(class, margin), learner.details(&buffer.features));
     let _ = learner.note();
     if !learner.labels().is_number() {
-        let shares = learner.probabilities(&entrant.features)?;
+        let shares = learner.probabilities(&buffer.features)?;
         assert_eq!(shares.len(), learner.labels().known().len());
         let sum: f64 = shares.iter().sum();
         assert!(shares.is_empty() || (sum - 1.0).abs() < 1e-9, "{shares:?}");
@@ -154,8 +154,8 @@ fn simulate(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
         indptr.push(values.len() as i64);
         labels.push((!bytes.byte().is_multiple_of(4)).then(|| label(bytes)));
     }
-    let rows = Rows::Csr { indptr: &indptr, indices: &indices, values: &values };
-    let batch = Batch::new(rows, Columns::Given(&columns), columns.len())?;
+    let rows = RowArrays::Csr { indptr: &indptr, indices: &indices, values: &values };
+    let batch = Batch::new(rows, ColumnNames::Listed(&columns), columns.len())?;
     let mut copy = learner.clone();
     let mut decisions = Vec::new();
     let result = learner.simulate(&batch, &labels, |decision| decisions.push(decision), |_| true);
@@ -192,12 +192,12 @@ pub fn event(
     values: &[f64],
     label: Option<&Label>,
 ) -> Result<(), Error> {
-    let mut entrant = entrant(values);
-    learner.look_up(names, &mut entrant)?;
-    let decision = learner.decide(&mut entrant, names)?;
+    let mut buffer = buffer(values);
+    learner.look_up(names, &mut buffer)?;
+    let decision = learner.decide(&mut buffer, names)?;
     if let (true, Some(label)) = (decision.asked, label) {
         let products = Some(decision.products());
-        learner.study(&mut entrant.features, names, label, decision.weight(), products)?;
+        learner.learn_decided(&mut buffer.features, names, label, decision.weight(), products)?;
     }
     Ok(())
 }

@@ -14,25 +14,25 @@ mod states;
 use headwater_core::Error;
 
 /// A target and the name under which it is run.
-pub struct Target {
+pub struct FuzzTarget {
     pub name: &'static str,
     pub run: fn(&[u8]),
     /// Inputs to begin with, beside the files in `tests/fuzz`.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-pub const TARGETS: [Target; 7] = [
-    Target { name: "svmlight", run: readers::svmlight, seeds: Vec::new },
-    Target { name: "vw", run: readers::vw, seeds: Vec::new },
-    Target { name: "json", run: readers::json, seeds: Vec::new },
-    Target { name: "csv", run: readers::csv, seeds: Vec::new },
-    Target { name: "packed", run: packed::run, seeds: packed::seeds },
-    Target { name: "state", run: states::run, seeds: states::seeds },
-    Target { name: "lessons", run: lessons::run, seeds: lessons::seeds },
+pub const TARGETS: [FuzzTarget; 7] = [
+    FuzzTarget { name: "svmlight", run: readers::svmlight, seeds: Vec::new },
+    FuzzTarget { name: "vw", run: readers::vw, seeds: Vec::new },
+    FuzzTarget { name: "json", run: readers::json, seeds: Vec::new },
+    FuzzTarget { name: "csv", run: readers::csv, seeds: Vec::new },
+    FuzzTarget { name: "packed", run: packed::run, seeds: packed::seeds },
+    FuzzTarget { name: "state", run: states::run, seeds: states::seeds },
+    FuzzTarget { name: "lessons", run: lessons::run, seeds: lessons::seeds },
 ];
 
 /// The target of this name.
-pub fn target(name: &str) -> Option<&'static Target> {
+pub fn target(name: &str) -> Option<&'static FuzzTarget> {
     TARGETS.iter().find(|target| target.name == name)
 }
 

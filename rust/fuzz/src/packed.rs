@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use headwater_core::readers::Format;
+use headwater_core::readers::options::Format;
 
 use crate::bytes::Bytes;
 use crate::check_sentence;

@@ -2,8 +2,12 @@
 
 use std::io::{self, Cursor, Read};
 
-use headwater_core::batch::{Batch, Columns, Rows};
-use headwater_core::readers::{Format, Id, OnError, Options, Reader, Record, Run, Table};
+use headwater_core::RunCounts;
+use headwater_core::batch::{Batch, ColumnNames, RowArrays};
+use headwater_core::readers::Reader;
+use headwater_core::readers::options::{Format, OnError, Options};
+use headwater_core::readers::record::{Id, Record};
+use headwater_core::readers::record_table::RecordTable;
 use headwater_core::{Error, Label, Learner, Name, Names};
 
 use crate::check_sentence;
@@ -12,12 +16,12 @@ use crate::lessons::event;
 
 /// A name that is kept.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kept {
+enum FuzzKept {
     Number(i64),
     Text(String),
 }
 
-impl Kept {
+impl FuzzKept {
     fn of(name: Name<'_>) -> Self {
         match name {
             Name::Number(number) => Self::Number(number),
@@ -35,14 +39,14 @@ impl Kept {
 
 /// A record that is kept, its values as bits.
 #[derive(Clone, Debug)]
-pub struct Event {
+pub struct FuzzEvent {
     label: Option<Label>,
     id: Option<Id>,
-    names: Vec<Kept>,
+    names: Vec<FuzzKept>,
     values: Vec<f64>,
 }
 
-impl PartialEq for Event {
+impl PartialEq for FuzzEvent {
     fn eq(&self, other: &Self) -> bool {
         let bits = |event: &Self| event.values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
         let label = |event: &Self| format!("{:?}", event.label); // 1 is not True here
@@ -55,8 +59,8 @@ impl PartialEq for Event {
 
 /// All that a reader had to say.
 #[derive(Debug, PartialEq)]
-pub struct Told {
-    pub events: Vec<Event>,
+pub struct FuzzRun {
+    pub events: Vec<FuzzEvent>,
     pub error: Option<Error>,
     skipped: u64,
     problems: Vec<String>,
@@ -79,11 +83,11 @@ impl Read for Trickle {
     }
 }
 
-pub fn read(source: impl Read + Send + 'static, options: &Options) -> Told {
-    let mut told = Told { events: Vec::new(), error: None, skipped: 0, problems: Vec::new() };
+pub fn read(source: impl Read + Send + 'static, options: &Options) -> FuzzRun {
+    let mut told = FuzzRun { events: Vec::new(), error: None, skipped: 0, problems: Vec::new() };
     let mut reader = match Reader::new(source, "f", options.clone()) {
         Ok(reader) => reader,
-        Err(error) => return Told { error: Some(error), ..told },
+        Err(error) => return FuzzRun { error: Some(error), ..told },
     };
     let mut record = Record::default();
     loop {
@@ -102,16 +106,16 @@ pub fn read(source: impl Read + Send + 'static, options: &Options) -> Told {
     told
 }
 
-fn kept(reader: &Reader, record: &Record) -> Event {
+fn kept(reader: &Reader, record: &Record) -> FuzzEvent {
     let names = reader.names(record);
-    let values: Vec<f64> = record.features().iter().map(|feature| feature.value).collect();
+    let values: Vec<f64> = record.features.iter().map(|feature| feature.value).collect();
     assert!(values.iter().all(|value| value.is_finite()), "{values:?}");
-    let names: Vec<Kept> = (0..values.len()).map(|i| Kept::of(names.name(i))).collect();
+    let names: Vec<FuzzKept> = (0..values.len()).map(|i| FuzzKept::of(names.name(i))).collect();
     let mut sorted = names.clone();
     sorted.sort_unstable();
     assert!(sorted.windows(2).all(|pair| pair[0] != pair[1]), "a name is there twice: {sorted:?}");
     assert!(!matches!(record.label, Some(Label::Real(number)) if number.is_nan()));
-    Event { label: record.label.clone(), id: record.id.clone(), names, values }
+    FuzzEvent { label: record.label.clone(), id: record.id.clone(), names, values }
 }
 
 pub fn plain(data: &[u8]) -> Cursor<Vec<u8>> {
@@ -143,12 +147,12 @@ fn check(data: &[u8], options: &Options, kind: usize) {
 }
 
 /// As a file, as arrays and event by event: the same bytes.
-fn learn(data: &[u8], options: &Options, told: &Told, kind: usize) {
+fn learn(data: &[u8], options: &Options, told: &FuzzRun, kind: usize) {
     let config = configs().swap_remove(kind);
     let mut by_file = Learner::new(config).expect("a sound configuration");
     let (mut by_event, mut by_array) = (by_file.clone(), by_file.clone());
     let Ok(mut reader) = Reader::new(plain(data), "f", options.clone()) else { return };
-    let mut run = Run::default();
+    let mut run = RunCounts::default();
     let done = by_file.simulate_file(&mut reader, &mut run, |_| true, |_, _, _| Ok(()));
     if let Err(error) = &done {
         check_sentence(error);
@@ -160,17 +164,18 @@ fn learn(data: &[u8], options: &Options, told: &Told, kind: usize) {
         return; // a label or a step that was refused is none of the reader's
     }
     assert_eq!(run.events, told.events.len() as u64);
-    for Event { label, names, values, .. } in &told.events {
-        let names: Vec<Name<'_>> = names.iter().map(Kept::name).collect();
+    for FuzzEvent { label, names, values, .. } in &told.events {
+        let names: Vec<Name<'_>> = names.iter().map(FuzzKept::name).collect();
         event(&mut by_event, &names, values, label.as_ref()).expect("the file was learned");
     }
     assert!(bytes_of(&by_file) == bytes_of(&by_event), "as a file it is learned otherwise");
     let mut reader = Reader::new(plain(data), "f", options.clone()).expect("it was read before");
-    let (table, result) = Table::read(&mut reader, usize::MAX, || true);
+    let (table, result) = RecordTable::read(&mut reader, usize::MAX, || true);
     assert_eq!((result, table.len()), (Ok(()), told.events.len()));
-    let rows = Rows::Csr { indptr: &table.indptr, indices: &table.indices, values: &table.values };
+    let rows =
+        RowArrays::Csr { indptr: &table.indptr, indices: &table.indices, values: &table.values };
     let names: Vec<Name<'_>> = table.names().collect();
-    let batch = Batch::new(rows, Columns::Given(&names), names.len()).expect("a sound table");
+    let batch = Batch::new(rows, ColumnNames::Listed(&names), names.len()).expect("a sound table");
     by_array.simulate(&batch, &table.labels, |_| (), |_| true).expect("as the file");
     assert!(bytes_of(&by_file) == bytes_of(&by_array), "as arrays it is learned otherwise");
 }

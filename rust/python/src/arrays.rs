@@ -1,13 +1,13 @@
 //! Batches of events and their labels, from NumPy arrays.
 
-use headwater_core::batch::{Batch, Columns, Rows};
+use headwater_core::batch::{Batch, ColumnNames, RowArrays};
 use headwater_core::{Error, Label, Name};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
-use crate::convert::{Key, read_label, read_name};
 use crate::errors::{EventError, LabelError, raise};
+use crate::event::{EventKey, read_label, read_name};
 
 /// Events as arrays that Python has brought into shape: contiguous, of the types below.
 #[derive(FromPyObject)]
@@ -18,19 +18,19 @@ pub enum Arrays<'py> {
 }
 
 impl Arrays<'_> {
-    fn rows(&self) -> PyResult<(Rows<'_>, usize)> {
+    fn rows(&self) -> PyResult<(RowArrays<'_>, usize)> {
         let contiguous = |_| EventError::new_err("X: the arrays must be contiguous.");
         Ok(match self {
             Self::Dense(values) => {
                 let shape = values.as_array().dim();
                 let values = values.as_slice().map_err(contiguous)?;
-                (Rows::Dense { values, columns: shape.1, rows: shape.0 }, shape.1)
+                (RowArrays::Dense { values, columns: shape.1, rows: shape.0 }, shape.1)
             }
             Self::Csr(indptr, indices, values, columns) => {
                 let indptr = indptr.as_slice().map_err(contiguous)?;
                 let indices = indices.as_slice().map_err(contiguous)?;
                 let values = values.as_slice().map_err(contiguous)?;
-                (Rows::Csr { indptr, indices, values }, *columns)
+                (RowArrays::Csr { indptr, indices, values }, *columns)
             }
         })
     }
@@ -47,7 +47,7 @@ impl Arrays<'_> {
         py.detach(|| {
             let names: Option<Vec<Name<'_>>> =
                 names.as_ref().map(|names| names.iter().map(OwnedName::borrow).collect());
-            let columns = names.as_deref().map_or(Columns::Numbers, Columns::Given);
+            let columns = names.as_deref().map_or(ColumnNames::Numbers, ColumnNames::Listed);
             run(&Batch::new(rows, columns, width)?)
         })
         .map_err(raise)
@@ -108,8 +108,8 @@ pub fn read_names(names: &Bound<'_, PyAny>) -> PyResult<Vec<OwnedName>> {
     let read = |name: PyResult<Bound<'_, PyAny>>| {
         let name = name?;
         Ok(match read_name("names", &name)? {
-            Key::Number(number) => OwnedName::Number(number),
-            Key::Text(_) => OwnedName::Text(name.cast::<PyString>()?.to_str()?.to_owned()),
+            EventKey::Number(number) => OwnedName::Number(number),
+            EventKey::Text(_) => OwnedName::Text(name.cast::<PyString>()?.to_str()?.to_owned()),
         })
     };
     names.try_iter()?.map(read).collect()

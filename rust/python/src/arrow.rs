@@ -3,7 +3,7 @@
 //! This is the one file of the package with `unsafe` code. What it trusts is what the protocol
 //! promises: a capsule of such a name holds such a C struct, whose callbacks do as they are
 //! documented. The structs are moved out of their capsules, so that each is released once, by us; the
-//! memory that they describe stays where it is. What it holds is checked before it is read.
+//! name_cache that they describe stays where it is. What it holds is checked before it is read.
 
 use std::ffi::CStr;
 use std::ptr::NonNull;

@@ -1,38 +1,31 @@
-//! Slot values, as (word, parameters), become the core's rules.
+//! Components, as (word, parameters), become the core's rules.
 //!
 //! Python has checked every parameter; what is missing here is a fault of the package.
 
 use headwater_core::{
-    Combine, Confidence, DualConfig, FeslConfig, LinearConfig, Loss, ModelConfig, OlvfConfig,
-    PartialConfig, PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig, Sparsifier, Task,
-    UpdateRule, WhenFull,
+    Capacity, Combine, Confidence, DualLogisticConfig, EvictionPolicy, FeslConfig, LinearConfig,
+    Loss, ModelConfig, OfsPartialConfig, OlvfConfig, OwnFeatures, PositiveMargin, QueryRule,
+    RfeslConfig, SecondOrderConfig, Sparsifier, Task, UpdateRule,
 };
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A slot value.
+/// A id value.
 #[derive(FromPyObject)]
-pub struct Slot<'py> {
+pub struct Component<'py> {
     #[pyo3(item(0))]
     word: String,
     #[pyo3(item(1))]
     parameters: Bound<'py, PyDict>,
 }
 
-impl<'py> Slot<'py> {
+impl<'py> Component<'py> {
     fn get<T>(&self, name: &str) -> PyResult<T>
     where
         T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
     {
-        match self.parameters.get_item(name)? {
-            Some(value) => value.extract().map_err(Into::into),
-            None => Err(PyKeyError::new_err(format!("{}: {name}", self.word))),
-        }
-    }
-
-    fn unknown<T>(&self) -> PyResult<T> {
-        Err(PyKeyError::new_err(self.word.clone()))
+        get(&self.parameters, name)
     }
 
     pub fn update(&self) -> PyResult<UpdateRule> {
@@ -44,20 +37,15 @@ impl<'py> Slot<'py> {
             "pa2" => UpdateRule::Pa2 { c: self.get("C")? },
             "cpa" => UpdateRule::Cpa { c: self.get("C")? },
             "arow" => UpdateRule::Arow { c: self.get("C")? },
-            "cw" if self.get::<String>("form")? == "variance" => {
-                UpdateRule::CwVariance { phi: self.get("phi")? }
-            }
-            "cw" => UpdateRule::CwStdev { phi: self.get("phi")? },
+            "cw" => match self.get::<String>("form")?.as_str() {
+                "variance" => UpdateRule::CwVariance { phi: self.get("phi")? },
+                "stdev" => UpdateRule::CwStdev { phi: self.get("phi")? },
+                other => return Err(unknown(other)),
+            },
             "gradient" => {
                 UpdateRule::Gradient { step: self.get("step")?, decay: self.get("decay")? }
             }
-            "dual_logistic" => UpdateRule::DualLogistic(DualConfig {
-                c: self.get("C")?,
-                replay: self.get("replay")?,
-                memory: self.get("memory")?,
-                balance: self.get("balance")?,
-            }),
-            _ => return self.unknown(),
+            other => return Err(unknown(other)),
         })
     }
 
@@ -83,7 +71,7 @@ impl<'py> Slot<'py> {
             "decaying" => QueryRule::Decaying { width: self.get("width")? },
             "budget" => QueryRule::Budget { rate: self.get("rate")? },
             "quantile" => QueryRule::Quantile { rate: self.get("rate")? },
-            _ => return self.unknown(),
+            other => return Err(unknown(other)),
         })
     }
 
@@ -99,89 +87,131 @@ impl<'py> Slot<'py> {
                 count: self.get("count")?,
                 l2_radius: self.get("l2_radius")?,
             },
-            _ => return self.unknown(),
+            other => return Err(unknown(other)),
         })
     }
 }
 
+/// What the core has no rule for: a fault of the package, which Python should have refused.
+fn unknown(word: &str) -> PyErr {
+    PyKeyError::new_err(format!("the core does not know the word {word:?}"))
+}
+
 /// How many names are kept, and what happens to more.
-pub fn bound(most: u32, when_full: &str) -> headwater_core::Bound {
-    let when_full = match when_full {
-        "refuse" => WhenFull::Refuse,
-        "oldest" => WhenFull::Oldest,
-        _ => WhenFull::Smallest,
+pub fn capacity(most: u32, policy: &str) -> PyResult<Capacity> {
+    let policy = match policy {
+        "refuse" => EvictionPolicy::Refuse,
+        "oldest" => EvictionPolicy::Oldest,
+        "smallest" => EvictionPolicy::Smallest,
+        other => return Err(unknown(other)),
     };
-    headwater_core::Bound { most, when_full }
+    Ok(Capacity { most, policy })
+}
+
+/// The features that a learner adds to every event.
+pub fn own_features(word: &str) -> PyResult<OwnFeatures> {
+    match word {
+        "none" => Ok(OwnFeatures::None),
+        "intercept" => Ok(OwnFeatures::Intercept),
+        "summary" => Ok(OwnFeatures::Summary),
+        other => Err(unknown(other)),
+    }
 }
 
 /// A model by its `kind` and what it is made of.
 pub fn model(parameters: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
-    let get =
-        |name: &str| parameters.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()));
-    let kind: String = get("kind")?.extract()?;
-    match kind.as_str() {
+    let kind: String = get(parameters, "kind")?;
+    Ok(match kind.as_str() {
         "linear" => {
-            let update: Slot<'_> = get("update")?.extract()?;
-            let task: String = get("task")?.extract()?;
-            Ok(ModelConfig::Linear(LinearConfig {
+            let update: Component<'_> = get(parameters, "update")?;
+            ModelConfig::Linear(LinearConfig {
                 update: update.update()?,
                 positive_margin: update.positive_margin()?,
-                sparsifier: get("sparsify")?.extract::<Slot<'_>>()?.sparsifier()?,
-                restarts: get("restarts")?.extract()?,
-                legacy: get("legacy")?.extract()?,
-                task: match task.as_str() {
-                    "binary" => Task::Binary,
-                    "multiclass" => Task::Multiclass,
-                    _ => Task::Regression { epsilon: get("epsilon")?.extract()? },
-                },
-            }))
+                sparsifier: get::<Component<'_>>(parameters, "sparsify")?.sparsifier()?,
+                restarts: get(parameters, "restarts")?,
+                legacy: get(parameters, "legacy")?,
+                task: task(parameters)?,
+            })
         }
-        "second_order" => Ok(ModelConfig::SecondOrder(SecondOrderConfig {
-            prior_weight: get("prior_weight")?.extract()?,
-            original: get("query_form")?.extract::<String>()? == "original",
-        })),
-        "partial" => Ok(ModelConfig::Partial(PartialConfig {
-            count: get("count")?.extract()?,
-            exploration: get("exploration")?.extract()?,
-            step: get("step")?.extract()?,
-            l2_radius: get("l2_radius")?.extract()?,
-        })),
-        "olvf" => Ok(ModelConfig::Olvf(OlvfConfig {
-            c: get("C")?.extract()?,
-            c_space: get("C_space")?.extract()?,
-            l1_radius: get("l1_radius")?.extract()?,
-            kept_share: get("kept_share")?.extract()?,
-            confidence: if get("confidence")?.extract::<String>()? == "divide" {
-                Confidence::Divide
-            } else {
-                Confidence::Multiply
+        "dual_logistic" => ModelConfig::DualLogistic(DualLogisticConfig {
+            c: get(parameters, "C")?,
+            replay: get(parameters, "replay")?,
+            memory: get(parameters, "memory")?,
+            balance: get(parameters, "balance")?,
+            multiclass: task(parameters)? == Task::Multiclass,
+            sparsifier: get::<Component<'_>>(parameters, "sparsify")?.sparsifier()?,
+            restarts: get(parameters, "restarts")?,
+        }),
+        "second_order" => ModelConfig::SecondOrder(SecondOrderConfig {
+            prior_weight: get(parameters, "prior_weight")?,
+            original: match get::<String>(parameters, "query_form")?.as_str() {
+                "original" => true,
+                "text" => false,
+                other => return Err(unknown(other)),
             },
-        })),
-        "fesl" => {
-            let combine: String = get("combine")?.extract()?;
-            let loss: String = get("loss")?.extract()?;
-            Ok(ModelConfig::Fesl(FeslConfig {
-                combine: match combine.as_str() {
-                    "weights" => Combine::Weights,
-                    "draw" => Combine::Draw,
-                    "best" => Combine::Best,
-                    "new" => Combine::New,
-                    "old" => Combine::Old,
-                    _ => Combine::Frozen,
-                },
-                loss: if loss == "square" { Loss::Square } else { Loss::Logistic },
-                step: get("step")?.extract()?,
-                ridge: get("ridge")?.extract()?,
-                overlap: get("overlap")?.extract()?,
-                horizon: get("horizon")?.extract()?,
-                clip_losses: get("clip_losses")?.extract()?,
-                switch_after: get("switch_after")?.extract()?,
-            }))
-        }
-        "rfesl" => Ok(ModelConfig::Rfesl(RfeslConfig {
-            step: get("step")?.extract()?,
-            horizon: get("horizon")?.extract()?,
-        })),
-        _ => Err(PyKeyError::new_err(kind)),
+        }),
+        "ofs_partial" => ModelConfig::OfsPartial(OfsPartialConfig {
+            count: get(parameters, "count")?,
+            exploration: get(parameters, "exploration")?,
+            step: get(parameters, "step")?,
+            l2_radius: get(parameters, "l2_radius")?,
+        }),
+        "olvf" => ModelConfig::Olvf(OlvfConfig {
+            c: get(parameters, "C")?,
+            c_space: get(parameters, "C_space")?,
+            l1_radius: get(parameters, "l1_radius")?,
+            kept_share: get(parameters, "kept_share")?,
+            confidence: match get::<String>(parameters, "confidence")?.as_str() {
+                "divide" => Confidence::Divide,
+                "multiply" => Confidence::Multiply,
+                other => return Err(unknown(other)),
+            },
+        }),
+        "fesl" => ModelConfig::Fesl(FeslConfig {
+            combine: match get::<String>(parameters, "combine")?.as_str() {
+                "weights" => Combine::Weights,
+                "draw" => Combine::Draw,
+                "best" => Combine::Best,
+                "new" => Combine::New,
+                "old" => Combine::Old,
+                "frozen" => Combine::Frozen,
+                other => return Err(unknown(other)),
+            },
+            loss: match get::<String>(parameters, "loss")?.as_str() {
+                "square" => Loss::Square,
+                "logistic" => Loss::Logistic,
+                other => return Err(unknown(other)),
+            },
+            step: get(parameters, "step")?,
+            ridge: get(parameters, "ridge")?,
+            overlap: get(parameters, "overlap")?,
+            horizon: get(parameters, "horizon")?,
+            clip_losses: get(parameters, "clip_losses")?,
+            switch_after: get(parameters, "switch_after")?,
+        }),
+        "rfesl" => ModelConfig::Rfesl(RfeslConfig {
+            step: get(parameters, "step")?,
+            horizon: get(parameters, "horizon")?,
+        }),
+        other => return Err(unknown(other)),
+    })
+}
+
+fn task(parameters: &Bound<'_, PyDict>) -> PyResult<Task> {
+    match get::<String>(parameters, "task")?.as_str() {
+        "binary" => Ok(Task::Binary),
+        "multiclass" => Ok(Task::Multiclass),
+        "regression" => Ok(Task::Regression { epsilon: get(parameters, "epsilon")? }),
+        other => Err(unknown(other)),
+    }
+}
+
+fn get<'py, T>(parameters: &Bound<'py, PyDict>, name: &str) -> PyResult<T>
+where
+    T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
+{
+    match parameters.get_item(name)? {
+        Some(value) => value.extract().map_err(Into::into),
+        None => Err(PyKeyError::new_err(format!("the core needs the parameter {name:?}"))),
     }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use headwater_core::{Entrant, Feature, Products, UNKNOWN};
+use headwater_core::{CachedProducts, EventBuffer, Feature, UNKNOWN};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::convert::{Event, Key, check_names};
 use crate::errors::AnswerError;
+use crate::event::{EventKey, PyEvent, check_names};
 
 /// What a learner decided about an event, with the event's features as they were.
 ///
@@ -32,13 +32,13 @@ pub struct Decision {
     #[pyo3(get)]
     pub prediction: Py<PyAny>,
     decided: headwater_core::Decision,
-    pub keys: Arc<Vec<Key>>,
-    /// As the model saw them, without the learner's own; slots are those of this learner at the time.
+    pub keys: Arc<Vec<EventKey>>,
+    /// As the model saw them, without the learner's own; ids are those of this learner at the time.
     features: Vec<Feature>,
     /// The values that the event gave, if the model saw others.
     given: Option<Vec<f64>>,
-    /// What the view said of the event as a whole.
-    whole: [f64; 2],
+    /// What the view said of the event as a summary.
+    summary: [f64; 2],
     learner: (u64, u64),
     /// How many events it had learned.
     rounds: u64,
@@ -49,12 +49,12 @@ impl Decision {
     pub fn new(
         prediction: Py<PyAny>,
         decided: headwater_core::Decision,
-        event: Event,
+        event: PyEvent,
         given: Option<Vec<f64>>,
         (learner, rounds): ((u64, u64), u64),
     ) -> Self {
-        let Event { keys, entrant, .. } = event;
-        let mut features = entrant.features;
+        let PyEvent { keys, buffer, .. } = event;
+        let mut features = buffer.features;
         features.truncate(keys.len());
         Self {
             prediction,
@@ -62,7 +62,7 @@ impl Decision {
             keys,
             features,
             given,
-            whole: entrant.whole,
+            summary: buffer.summary,
             learner,
             rounds,
             answered: AtomicBool::new(false),
@@ -82,21 +82,21 @@ impl Decision {
 
     /// What its label counts for the learner's probabilities; and what was found, if that still is
     /// what this learner would say.
-    pub fn counts_for(&self, learner: (u64, u64), rounds: u64) -> (f64, Option<Products>) {
+    pub fn counts_for(&self, learner: (u64, u64), rounds: u64) -> (f64, Option<CachedProducts>) {
         let same = self.learner == learner && self.rounds == rounds;
         (self.decided.weight(), same.then(|| self.decided.products()))
     }
 
-    /// Fill in the event's features, with slots only if they are still this learner's.
-    pub fn fill(&self, event: &mut Entrant, learner: (u64, u64)) {
+    /// Fill in the event's features, with ids only if they are still this learner's.
+    pub fn fill(&self, event: &mut EventBuffer, learner: (u64, u64)) {
         event.features.clear();
         event.features.extend_from_slice(&self.features);
         if learner != self.learner {
             for feature in &mut event.features {
-                feature.slot = UNKNOWN;
+                feature.id = UNKNOWN;
             }
         }
-        event.whole = self.whole;
+        event.summary = self.summary;
     }
 }
 
@@ -160,7 +160,7 @@ impl Decision {
         answered: bool,
         features: &Bound<'_, PyAny>,
         seen_as: Option<Vec<f64>>,
-        whole: [f64; 2],
+        summary: [f64; 2],
     ) -> PyResult<Self> {
         let decided = headwater_core::Decision {
             class: None,
@@ -169,7 +169,7 @@ impl Decision {
             asked,
             squared_norm: None,
         };
-        let mut event = Event::read(features, None)?;
+        let mut event = PyEvent::read(features, None)?;
         check_names(features.py(), &event.keys)?;
         if seen_as.as_ref().is_some_and(|values| values.len() != event.keys.len()) {
             return Err(AnswerError::new_err(
@@ -177,16 +177,18 @@ impl Decision {
             ));
         }
         let given = seen_as.map(|values| {
-            let seen = event.entrant.features.iter_mut().zip(values);
+            let seen = event.buffer.features.iter_mut().zip(values);
             seen.map(|(feature, value)| std::mem::replace(&mut feature.value, value)).collect()
         });
-        event.entrant.whole = whole;
+        event.buffer.summary = summary;
         let decision = Self::new(prediction, decided, event, given, ((0, 0), 0));
         decision.answered.store(answered, Ordering::Release);
         Ok(decision)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, PickledDecision<'py>)> {
         let (this, py) = (slf.get(), slf.py());
         let values = || this.features.iter().map(|feature| feature.value).collect();
         let parts = (
@@ -197,11 +199,11 @@ impl Decision {
             this.answered(),
             this.features(py)?,
             this.given.as_ref().map(|_| values()),
-            this.whole,
+            this.summary,
         );
         Ok((slf.get_type().getattr("_restore")?, parts))
     }
 }
 
-type Parts<'py> =
+type PickledDecision<'py> =
     (Bound<'py, PyAny>, f64, f64, bool, bool, Bound<'py, PyDict>, Option<Vec<f64>>, [f64; 2]);

@@ -4,30 +4,30 @@
 //! in this file runs Python code, gives up the interpreter's lock or makes an object, so nothing can
 //! change it; a name that is to be kept is counted as a reference of its own.
 
-use headwater_core::{Feature, Slot, UNKNOWN};
+use headwater_core::{Feature, FeatureId, UNKNOWN};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::convert::Key;
+use crate::event::EventKey;
 
 /// If the dict's names are these very objects in this order, and its values numbers: the features,
-/// with these slots. Otherwise false, and `features` is of no use.
+/// with these ids. Otherwise false, and `features` is of no use.
 pub fn read_same(
     dict: &Bound<'_, PyDict>,
-    keys: &[Key],
-    slots: &[Slot],
+    keys: &[EventKey],
+    ids: &[FeatureId],
     features: &mut Vec<Feature>,
 ) -> bool {
     if dict.len() != keys.len() {
         return false;
     }
-    let mut items = Items::of(dict);
-    features.extend(slots.iter().map(|&slot| Feature { slot, value: 0.0 }));
+    let mut items = DictItems::of(dict);
+    features.extend(ids.iter().map(|&id| Feature { id, value: 0.0 }));
     for (key, feature) in keys.iter().zip(features) {
-        // SAFETY: see `Items::next`; the pointers are used before the next step.
+        // SAFETY: see `DictItems::next`; the pointers are used before the next step.
         let Some((name, value)) = (unsafe { items.next() }) else { return false };
-        let Key::Text(text) = key else { return false };
+        let EventKey::Text(text) = key else { return false };
         // SAFETY: the value is alive, because the dict holds it.
         let Some(value) = (unsafe { plain_number(value) }) else { return false };
         if text.as_ptr() != name {
@@ -42,13 +42,13 @@ pub fn read_same(
 /// and `keys` and `features` are of no use.
 pub fn read_plain(
     dict: &Bound<'_, PyDict>,
-    keys: &mut Vec<Key>,
+    keys: &mut Vec<EventKey>,
     features: &mut Vec<Feature>,
 ) -> bool {
-    // Names and values lie all over the memory: they are all called for before the first is read.
+    // Names and values lie all over the name_cache: they are all called for before the first is read.
     let mut pointers = Vec::with_capacity(dict.len());
-    let mut items = Items::of(dict);
-    // SAFETY: see `Items::next`; the pointers are used while nothing changes the dict.
+    let mut items = DictItems::of(dict);
+    // SAFETY: see `DictItems::next`; the pointers are used while nothing changes the dict.
     while let Some((name, value)) = unsafe { items.next() } {
         call_for(name.cast_const());
         call_for(value.cast_const());
@@ -63,8 +63,8 @@ pub fn read_plain(
             }
             let Some(value) = plain_number(value) else { return false };
             let name = Borrowed::from_ptr(dict.py(), name).cast_unchecked::<PyString>();
-            keys.push(Key::Text(name.to_owned().unbind()));
-            features.push(Feature { slot: UNKNOWN, value });
+            keys.push(EventKey::Text(name.to_owned().unbind()));
+            features.push(Feature { id: UNKNOWN, value });
         }
     }
     true
@@ -83,12 +83,12 @@ pub fn call_for<T>(object: *const T) {
     let _ = object;
 }
 
-struct Items {
+struct DictItems {
     dict: *mut ffi::PyObject,
     position: ffi::Py_ssize_t,
 }
 
-impl Items {
+impl DictItems {
     fn of(dict: &Bound<'_, PyDict>) -> Self {
         Self { dict: dict.as_ptr(), position: 0 }
     }

@@ -10,14 +10,17 @@ use std::time::Instant;
 
 use headwater_core as core;
 use headwater_core::Names;
-use headwater_core::readers::{Decisions, Format, Id, OnError, Options};
-use headwater_core::readers::{Progress, Reader, Record, Run, Table};
+use headwater_core::readers::Reader;
+use headwater_core::readers::options::{Format, OnError, Options};
+use headwater_core::readers::record::{Id, Record};
+use headwater_core::readers::record_table::RecordTable;
+use headwater_core::{DecisionWriter, Progress, RunCounts};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::convert::{label_to_python, name_to_python};
 use crate::errors::{EventFileError, raise};
+use crate::event::{label_to_python, name_to_python};
 use crate::learner::BETWEEN_LOOKS;
 
 /// Lines between two looks at the clock.
@@ -59,24 +62,24 @@ impl Source {
 
 /// The state of a run: events, labelled, mistakes, absolute error, asked, learned, skipped, bytes,
 /// problems.
-pub type Told = (u64, u64, u64, f64, u64, u64, u64, u64, Vec<String>);
+pub type FileRun = (u64, u64, u64, f64, u64, u64, u64, u64, Vec<String>);
 
-pub fn told(run: &Run, reader: &Reader) -> Told {
+pub fn file_run(run: &RunCounts, reader: &Reader) -> FileRun {
     let problems = reader.problems().to_vec();
-    let Run { events, labelled, mistakes, absolute_error, asked, learned } = *run;
+    let RunCounts { events, labelled, mistakes, absolute_error, asked, learned } = *run;
     let (skipped, bytes) = (reader.skipped(), reader.bytes());
     (events, labelled, mistakes, absolute_error, asked, learned, skipped, bytes, problems)
 }
 
 /// Looks for Ctrl-C now and then, and tells who wants to know how far it is.
-pub struct Watch<'a> {
+pub struct ProgressWatch<'a> {
     progress: Option<&'a Py<PyAny>>,
     last_look: Instant,
     lines: u32,
     pub stopped: Option<PyErr>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> ProgressWatch<'a> {
     pub fn new(progress: Option<&'a Py<PyAny>>) -> Self {
         Self { progress, last_look: Instant::now(), lines: 0, stopped: None }
     }
@@ -86,7 +89,7 @@ impl<'a> Watch<'a> {
             self.stopped = Python::attach(|py| {
                 py.check_signals()?;
                 let Some(progress) = self.progress else { return Ok(()) };
-                progress.call1(py, told(now.run, now.reader)).map(|_| ())
+                progress.call1(py, file_run(now.run, now.reader)).map(|_| ())
             })
             .err();
         }
@@ -105,10 +108,10 @@ impl<'a> Watch<'a> {
 }
 
 /// Where decisions are written: CSV if the name says so, else JSON lines.
-pub fn decisions_file(path: &Path) -> PyResult<Decisions<BufWriter<File>>> {
+pub fn decisions_file(path: &Path) -> PyResult<DecisionWriter<BufWriter<File>>> {
     let csv = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("csv"));
     let file = BufWriter::with_capacity(1 << 16, File::create(path)?);
-    Decisions::new(file, path.to_string_lossy().into_owned(), csv).map_err(raise)
+    DecisionWriter::new(file, path.to_string_lossy().into_owned(), csv).map_err(raise)
 }
 
 fn id_to_python<'py>(py: Python<'py>, id: Option<&Id>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -122,10 +125,10 @@ fn id_to_python<'py>(py: Python<'py>, id: Option<&Id>) -> PyResult<Option<Bound<
 /// The events of a file, one after the other or in batches.
 #[pyclass(frozen, module = "headwater._core")]
 pub struct EventReader {
-    state: Mutex<State>,
+    state: Mutex<ReaderState>,
 }
 
-struct State {
+struct ReaderState {
     reader: Reader,
     record: Record,
     /// An error that comes behind the events before it.
@@ -135,7 +138,7 @@ struct State {
 
 impl EventReader {
     /// Never waits: whoever reads may want the interpreter's lock, which the caller may hold.
-    fn state(&self) -> Result<MutexGuard<'_, State>, core::Error> {
+    fn state(&self) -> Result<MutexGuard<'_, ReaderState>, core::Error> {
         match self.state.try_lock() {
             Ok(state) => Ok(state),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
@@ -146,8 +149,8 @@ impl EventReader {
     }
 }
 
-type Event<'py> = (Option<Bound<'py, PyAny>>, Bound<'py, PyDict>, Option<Bound<'py, PyAny>>);
-type Batch<'py> = (
+type PyEvent<'py> = (Option<Bound<'py, PyAny>>, Bound<'py, PyDict>, Option<Bound<'py, PyAny>>);
+type PyBatch<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i32>>,
     Bound<'py, PyArray1<f64>>,
@@ -161,12 +164,12 @@ impl EventReader {
     #[new]
     fn new(py: Python<'_>, source: Source) -> PyResult<Self> {
         let reader = source.open(py)?;
-        let state = State { reader, record: Record::default(), pending: None, ended: false };
+        let state = ReaderState { reader, record: Record::default(), pending: None, ended: false };
         Ok(Self { state: Mutex::new(state) })
     }
 
     /// The next event as (id, features, label); None if there is none.
-    fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Event<'py>>> {
+    fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<PyEvent<'py>>> {
         let read = || {
             let state = &mut *self.state()?;
             if let Some(error) = state.pending.take() {
@@ -176,13 +179,13 @@ impl EventReader {
             if state.ended {
                 return Ok(None);
             }
-            let State { reader, record, .. } = state;
+            let ReaderState { reader, record, .. } = state;
             let found = reader.next(record);
             state.ended = !matches!(found, Ok(true) | Err(core::Error::Interrupted));
             if !found? {
                 return Ok(None);
             }
-            Ok(Some(Owned::of(&state.reader, &mut state.record)))
+            Ok(Some(OwnedRecord::of(&state.reader, &mut state.record)))
         };
         loop {
             match py.detach(read) {
@@ -195,8 +198,8 @@ impl EventReader {
 
     /// The next events, at most `size`: (indptr, indices, data, names, labels, ids); none at the
     /// end.
-    fn batch<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Option<Batch<'py>>> {
-        let mut watch = Watch::new(None);
+    fn batch<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Option<PyBatch<'py>>> {
+        let mut watch = ProgressWatch::new(None);
         let read = || {
             let mut state = self.state()?;
             if let Some(error) = state.pending.take() {
@@ -204,10 +207,10 @@ impl EventReader {
                 return Err(error);
             }
             if state.ended {
-                return Ok(Table::default());
+                return Ok(RecordTable::default());
             }
             let mut stopped = None;
-            let (table, result) = Table::read(&mut state.reader, size, || {
+            let (table, result) = RecordTable::read(&mut state.reader, size, || {
                 if watch.is_time(true) {
                     stopped = Python::attach(|py| py.check_signals()).err();
                 }
@@ -262,23 +265,23 @@ impl EventReader {
 }
 
 /// An event copied out of its reader, so that the reader can be let go.
-struct Owned {
+struct OwnedRecord {
     id: Option<Id>,
     label: Option<core::Label>,
     features: Vec<(crate::arrays::OwnedName, f64)>,
 }
 
-impl Owned {
+impl OwnedRecord {
     fn of(reader: &Reader, record: &mut Record) -> Self {
         let names = reader.names(record);
         let feature = |(position, feature): (usize, &core::Feature)| {
             (crate::arrays::OwnedName::of(names.name(position)), feature.value)
         };
-        let features = record.features().iter().enumerate().map(feature).collect();
+        let features = record.features.iter().enumerate().map(feature).collect();
         Self { features, id: record.id.take(), label: record.label.take() }
     }
 
-    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Event<'py>> {
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<PyEvent<'py>> {
         let features = PyDict::new(py);
         for (name, value) in &self.features {
             features.set_item(name_to_python(py, name.borrow())?, value)?;

@@ -20,10 +20,10 @@ use pyo3::types::PyList;
 
 use crate::arrays::{OwnedName, read_names};
 use crate::arrow;
-use crate::convert::name_to_python;
 use crate::errors::EventError;
+use crate::event::name_to_python;
 
-type Csr<'py> =
+type CsrArrays<'py> =
     (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f64>>, usize);
 
 /// The three arrays of a frame's rows and the number of their columns, and the columns' names.
@@ -33,12 +33,12 @@ type Csr<'py> =
 pub fn read_frame<'py>(
     x: &Bound<'py, PyAny>,
     names: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(Csr<'py>, Bound<'py, PyList>)> {
+) -> PyResult<(CsrArrays<'py>, Bound<'py, PyList>)> {
     let py = x.py();
     let given = names.map(read_names).transpose()?;
     let (names, chunks) = arrow::read(x, |data_type| name_columns(data_type, given))?;
     let (rows, names) = py.detach(|| {
-        let mut rows = Rows::new();
+        let mut rows = FrameRows::new();
         for chunk in &chunks {
             rows.add(chunk, &names)?;
         }
@@ -106,26 +106,26 @@ fn is_text(data_type: &DataType) -> bool {
 }
 
 /// The rows read so far: what is not stored is absent.
-struct Rows {
+struct FrameRows {
     indptr: Vec<i64>,
     indices: Vec<i32>,
     values: Vec<f64>,
-    columns: Features,
+    columns: FrameFeatures,
 }
 
-impl Rows {
+impl FrameRows {
     fn new() -> Self {
-        let columns = Features(HashMap::new());
+        let columns = FrameFeatures(HashMap::new());
         Self { indptr: vec![0], indices: Vec::new(), values: Vec::new(), columns }
     }
 
     fn add(&mut self, chunk: &ArrayRef, names: &[OwnedName]) -> PyResult<()> {
         let chunk = chunk.as_struct();
-        let columns: Vec<Column<'_>> = chunk
+        let columns: Vec<FrameColumn<'_>> = chunk
             .columns()
             .iter()
             .zip(names)
-            .map(|(array, name)| Column::read(array, name, &mut self.columns))
+            .map(|(array, name)| FrameColumn::read(array, name, &mut self.columns))
             .collect::<PyResult<_>>()?;
         let present = chunk.columns().iter().map(|array| array.len() - array.null_count()).sum();
         self.indices.reserve(present);
@@ -134,13 +134,13 @@ impl Rows {
             if chunk.is_valid(row) {
                 for column in &columns {
                     match column {
-                        Column::Numbers(feature, values) => {
+                        FrameColumn::Numbers(feature, values) => {
                             if !values[row].is_nan() {
                                 self.indices.push(*feature);
                                 self.values.push(values[row]);
                             }
                         }
-                        Column::Indicators(features) => {
+                        FrameColumn::Indicators(features) => {
                             if features[row] != ABSENT {
                                 self.indices.push(features[row]);
                                 self.values.push(1.0);
@@ -157,9 +157,9 @@ impl Rows {
 
 /// The features of a frame, counted as they are met. An indicator may be named as a column is: then
 /// both are the same feature, and a row that has both is refused as an event would be.
-struct Features(HashMap<OwnedName, i32>);
+struct FrameFeatures(HashMap<OwnedName, i32>);
 
-impl Features {
+impl FrameFeatures {
     fn number(&mut self, name: OwnedName) -> PyResult<i32> {
         let next = i32::try_from(self.0.len())
             .map_err(|_| EventError::new_err("X: it has more than 2^31 features."))?;
@@ -179,15 +179,15 @@ const ABSENT: i32 = -1;
 const UNSEEN: i32 = -2;
 
 /// A column of a chunk, a cell a row.
-enum Column<'a> {
+enum FrameColumn<'a> {
     /// One feature and its values; NaN is absent.
     Numbers(i32, Cow<'a, [f64]>),
     /// A feature a row, of value 1.
     Indicators(Vec<i32>),
 }
 
-impl<'a> Column<'a> {
-    fn read(array: &'a ArrayRef, name: &OwnedName, features: &mut Features) -> PyResult<Self> {
+impl<'a> FrameColumn<'a> {
+    fn read(array: &'a ArrayRef, name: &OwnedName, features: &mut FrameFeatures) -> PyResult<Self> {
         let indicator = |text: &str| match name {
             OwnedName::Number(number) => OwnedName::Text(format!("{number}={text}")),
             OwnedName::Text(name) => OwnedName::Text(format!("{name}={text}")),

@@ -15,16 +15,16 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use crate::arrays::{Answers, Arrays};
-use crate::config::{self, Slot};
-use crate::convert::{
-    Event, Keys, check_names, label_to_python, name_to_python, not_a_decision, read_given_label,
-    read_label, shown,
-};
+use crate::config::{self, Component};
 use crate::decision::Decision;
 use crate::errors::{LabelError, ParameterError, raise};
-use crate::files::{Source, Told, Watch, decisions_file, told};
-use crate::knowledge::Knowledge;
-use crate::lock::{Guarded, Inner};
+use crate::event::{
+    EventKeys, PyEvent, check_names, label_to_python, name_to_python, not_a_decision,
+    read_given_label, read_label, shown,
+};
+use crate::files::{FileRun, ProgressWatch, Source, decisions_file, file_run};
+use crate::learned_features::LearnedFeatures;
+use crate::lock::{LearnerLock, LockedLearner};
 
 /// How long a batch goes on before it looks whether it was interrupted.
 pub const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -34,12 +34,12 @@ const ROWS_A_LOOK: usize = 64;
 /// A linear learner: the verbs that every learner of this package has.
 #[pyclass(subclass, frozen, module = "headwater._core")]
 pub struct Learner {
-    guarded: Guarded,
+    guarded: LearnerLock,
 }
 
-type Explained<'py> =
+type ExplanationParts<'py> =
     (Option<Bound<'py, PyAny>>, f64, Vec<(Bound<'py, PyAny>, f64)>, f64, Vec<(&'static str, f64)>);
-type Traced<'py> = (
+type TraceArrays<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
@@ -52,7 +52,7 @@ impl Learner {
     fn with<T>(
         &self,
         py: Python<'_>,
-        f: impl FnOnce(&mut Inner) -> Result<T, core::Error>,
+        f: impl FnOnce(&mut LockedLearner) -> Result<T, core::Error>,
     ) -> PyResult<T> {
         let mut held = self.guarded.hold(|mutex| mutex.lock_py_attached(py)).map_err(raise)?;
         held.inner().and_then(f).map_err(raise)
@@ -72,14 +72,14 @@ impl Learner {
     }
 
     /// The same on an event outside the stream, as the model sees it.
-    fn on_view<T>(
+    fn on_transformed<T>(
         &self,
         x: &Bound<'_, PyAny>,
         f: impl FnOnce(&mut core::Learner, &[Feature]) -> Result<T, core::Error>,
     ) -> PyResult<T> {
         self.on_event(x, |inner, event, _| {
-            inner.core.look(&mut event.entrant)?;
-            f(&mut inner.core, &event.entrant.features)
+            inner.core.transform(&mut event.buffer)?;
+            f(&mut inner.core, &event.buffer.features)
         })
         .map(|(result, _)| result)
     }
@@ -88,25 +88,25 @@ impl Learner {
     fn on_event<T>(
         &self,
         x: &Bound<'_, PyAny>,
-        f: impl FnOnce(&mut Inner, &mut Event, &Keys<'_, '_>) -> Result<T, core::Error>,
-    ) -> PyResult<(T, Event)> {
+        f: impl FnOnce(&mut LockedLearner, &mut PyEvent, &EventKeys<'_, '_>) -> Result<T, core::Error>,
+    ) -> PyResult<(T, PyEvent)> {
         let py = x.py();
-        let shape = self.with(py, |inner| Ok(inner.memory.shape()))?;
-        let mut event = Event::read(x, shape.as_deref())?;
+        let shape = self.with(py, |inner| Ok(inner.name_cache.shape()))?;
+        let mut event = PyEvent::read(x, shape.as_deref())?;
         let keys = event.keys.clone();
-        let names = Keys { py, keys: &keys };
+        let names = EventKeys { py, keys: &keys };
         let shape = shape.filter(|shape| Arc::ptr_eq(&shape.keys, &keys));
         let result = self.with(py, |inner| {
-            let Inner { core, memory, .. } = inner;
+            let LockedLearner { core, name_cache, .. } = inner;
             if !shape.as_ref().is_some_and(|shape| shape.complete) {
                 let missed = match shape {
                     Some(_) => Vec::new(),
-                    None => memory.recall(py, &keys, &mut event.entrant)?,
+                    None => name_cache.recall(py, &keys, &mut event.buffer)?,
                 };
-                core.look_up(&names, &mut event.entrant)?;
+                core.look_up(&names, &mut event.buffer)?;
                 if !core.evicts() {
-                    memory.remember(py, &keys, &event.entrant, &missed, core.names_met());
-                    memory.note(&keys, &event.entrant, core.has_view());
+                    name_cache.remember(py, &keys, &event.buffer, &missed, core.names_met());
+                    name_cache.note(&keys, &event.buffer, core.is_scaled());
                 }
             }
             f(inner, &mut event, &names)
@@ -163,21 +163,21 @@ impl Learner {
     #[pyo3(signature = (*_args, **_kwargs))]
     #[allow(clippy::used_underscore_binding)] // taken by the subclass's own constructor
     fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { guarded: Guarded::default() }
+        Self { guarded: LearnerLock::default() }
     }
 
-    #[pyo3(signature = (*, model, query, view, closed, bound, added, labels, classes, seed, state=None))]
-    #[allow(clippy::too_many_arguments)] // the slots, by name
+    #[pyo3(signature = (*, model, query, scaled, closed, capacity, own, task, classes, seed, state=None))]
+    #[allow(clippy::too_many_arguments)] // the ids, by name
     fn _build(
         &self,
         py: Python<'_>,
         model: Bound<'_, PyDict>,
-        query: Slot<'_>,
-        view: bool,
+        query: Component<'_>,
+        scaled: bool,
         closed: bool,
-        bound: Option<(u32, String)>,
-        added: &str,
-        labels: &str,
+        capacity: Option<(u32, String)>,
+        own: &str,
+        task: &str,
         classes: Option<Vec<Bound<'_, PyAny>>>,
         seed: u64,
         state: Option<&[u8]>,
@@ -185,15 +185,14 @@ impl Learner {
         let config = core::Config {
             model: config::model(&model)?,
             query: query.query()?,
-            view,
+            scaled,
             closed,
-            bound: bound.map(|(most, word)| config::bound(most, &word)),
-            added: match added {
-                "intercept" => core::Added::Intercept,
-                "whole" => core::Added::Whole,
-                _ => core::Added::Nothing,
+            capacity: match capacity {
+                None => None,
+                Some((most, policy)) => Some(config::capacity(most, &policy)?),
             },
-            labels: read_classes(labels, classes.as_deref())?,
+            own: config::own_features(own)?,
+            labels: read_classes(task, classes.as_deref())?,
             seed,
         };
         let core = match state {
@@ -202,7 +201,7 @@ impl Learner {
         }
         .map_err(raise)?;
         let mut held = self.guarded.hold(|mutex| mutex.lock_py_attached(py)).map_err(raise)?;
-        *held.guard = Some(Inner::new(core));
+        *held.guard = Some(LockedLearner::new(core));
         Ok(())
     }
 
@@ -222,7 +221,7 @@ impl Learner {
     /// >>> model.predict_one({"rain": 0.5, "wind": 3.0})
     /// True
     fn predict_one<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let label = self.on_view(x, |core, features| {
+        let label = self.on_transformed(x, |core, features| {
             let (class, margin) = core.predict(features)?;
             Ok(core.prediction(class, margin))
         })?;
@@ -240,7 +239,7 @@ impl Learner {
     /// >>> hw.OLSF(classes=("ham", "spam")).predict_proba_one({"offer": 1.0})
     /// {'ham': 0.5, 'spam': 0.5}
     fn predict_proba_one<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
-        let (labels, shares) = self.on_view(x, |core, features| {
+        let (labels, shares) = self.on_transformed(x, |core, features| {
             Ok((core.labels().known(), core.probabilities(features)?))
         })?;
         let dict = PyDict::new(x.py());
@@ -261,7 +260,7 @@ impl Learner {
     /// >>> model.margin_one({"rain": 0.5})
     /// -0.5
     fn margin_one(&self, x: &Bound<'_, PyAny>) -> PyResult<f64> {
-        self.on_view(x, |core, features| Ok(core.predict(features)?.1))
+        self.on_transformed(x, |core, features| Ok(core.predict(features)?.1))
     }
 
     /// Whether it wants the event's label. Draws one coin and moves the query rule's own state.
@@ -272,7 +271,7 @@ impl Learner {
     /// >>> hw.PAA().query_one({"rain": 1.0})  # a margin of 0 is always worth a question
     /// True
     fn query_one(&self, x: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.on_view(x, |core, features| core.query(features))
+        self.on_transformed(x, |core, features| core.query(features))
     }
 
     /// Predict and query in one pass. The decision keeps the event's features for `answer`.
@@ -285,9 +284,9 @@ impl Learner {
     /// Decision(prediction=False, margin=0, query_probability=1, asked=True)
     fn decide_one(&self, x: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let ((given, decided, label, whose), event) = self.on_event(x, |inner, event, names| {
-            let values = event.entrant.features.iter().map(|feature| feature.value);
-            let given = inner.core.has_view().then(|| values.collect());
-            let decided = inner.core.decide(&mut event.entrant, names)?;
+            let values = event.buffer.features.iter().map(|feature| feature.value);
+            let given = inner.core.is_scaled().then(|| values.collect());
+            let decided = inner.core.decide(&mut event.buffer, names)?;
             let label = inner.core.prediction(decided.class, decided.margin);
             Ok((given, decided, label, (inner.whose(), inner.core.learned())))
         })?;
@@ -307,9 +306,7 @@ impl Learner {
     /// {'rain': 0.5}
     fn learn_one(&self, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<()> {
         let label = self.given_label(y)?;
-        self.on_event(x, |inner, event, names| {
-            inner.core.learn(&mut event.entrant, names, &label)
-        })?;
+        self.on_event(x, |inner, event, names| inner.core.learn(&mut event.buffer, names, &label))?;
         Ok(())
     }
 
@@ -333,28 +330,28 @@ impl Learner {
         decision.answer(|| {
             self.with(py, |inner| {
                 let whose = inner.whose();
-                let Inner { core, answered, .. } = inner;
+                let LockedLearner { core, answered, .. } = inner;
                 decision.fill(answered, whose);
-                let names = Keys { py, keys: &decision.keys };
-                core.find_slots(&names, &mut answered.features)?;
+                let names = EventKeys { py, keys: &decision.keys };
+                core.find_ids(&names, &mut answered.features)?;
                 core.add_own(answered);
                 let (weight, products) = decision.counts_for(whose, core.learned());
-                core.study(&mut answered.features, &names, &label, weight, products)?;
+                core.learn_decided(&mut answered.features, &names, &label, weight, products)?;
                 Ok(())
             })
         })
     }
 
     /// (prediction, margin, [(name, contribution)], query probability, [(word, detail)]) of an event.
-    fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
+    fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<ExplanationParts<'py>> {
         let py = x.py();
         let ((label, contributions, decided, details, added), event) =
             self.on_event(x, |inner, event, _| {
-                inner.core.look(&mut event.entrant)?;
-                let (contributions, decided) = inner.core.explain(&event.entrant.features)?;
+                inner.core.transform(&mut event.buffer)?;
+                let (contributions, decided) = inner.core.explain(&event.buffer.features)?;
                 let label = inner.core.prediction(decided.class, decided.margin);
-                let details = inner.core.details(&event.entrant.features);
-                Ok((label, contributions, decided, details, inner.core.added_names()))
+                let details = inner.core.details(&event.buffer.features);
+                Ok((label, contributions, decided, details, inner.core.own_names()))
             })?;
         let mut named = Vec::with_capacity(contributions.len());
         for (position, amount) in contributions.into_iter().enumerate() {
@@ -384,7 +381,7 @@ impl Learner {
     /// >>> model.weights()
     /// {'apple': {'sour': -0.5}, 'lemon': {'sour': 0.5}}
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let known = self.with(py, |inner| Ok(Knowledge::of(&inner.core)))?;
+        let known = self.with(py, |inner| Ok(LearnedFeatures::of(&inner.core)))?;
         if known.labels.is_empty() && !known.multiclass {
             return known.weights(py, 0);
         }
@@ -397,19 +394,19 @@ impl Learner {
 
     /// [(name, first, last, times, weight)] of what it has learned from.
     fn _features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let known = self.with(py, |inner| Ok(Knowledge::of(&inner.core)))?;
+        let known = self.with(py, |inner| Ok(LearnedFeatures::of(&inner.core)))?;
         let rows = PyList::empty(py);
-        for (slot, entry) in known.register.iter().enumerate() {
+        for (id, entry) in known.history.iter().enumerate() {
             let weight = if known.multiclass {
                 let weights = PyDict::new(py);
                 for (label, column) in known.labels.iter().zip(&known.weights) {
-                    weights.set_item(label_to_python(py, label)?, column[slot])?;
+                    weights.set_item(label_to_python(py, label)?, column[id])?;
                 }
                 weights.into_any()
             } else {
-                known.weights[0][slot].into_pyobject(py)?.into_any()
+                known.weights[0][id].into_pyobject(py)?.into_any()
             };
-            let name = name_to_python(py, known.names[slot].borrow())?;
+            let name = name_to_python(py, known.names[id].borrow())?;
             rows.append((name, entry.first, entry.last, entry.times, weight))?;
         }
         Ok(rows)
@@ -466,7 +463,7 @@ impl Learner {
         rows: Arrays<'py>,
         names: Option<&Bound<'py, PyAny>>,
         y: Answers<'py>,
-    ) -> PyResult<Traced<'py>> {
+    ) -> PyResult<TraceArrays<'py>> {
         let labels = y.read()?;
         let found = self.with_batch(py, &rows, names, |core, batch, tick| {
             check_length(batch.len(), labels.len())?;
@@ -499,11 +496,11 @@ impl Learner {
         source: Source,
         decisions: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Told> {
+    ) -> PyResult<FileRun> {
         let mut reader = source.open(py)?;
         let mut decisions = decisions.map(|path| decisions_file(&path)).transpose()?;
-        let mut run = core::readers::Run::default();
-        let mut watch = Watch::new(progress.as_ref());
+        let mut run = core::RunCounts::default();
+        let mut watch = ProgressWatch::new(progress.as_ref());
         let result = py.detach(|| {
             let mut held = self.guarded.hold(Mutex::lock)?;
             let done = held.inner()?.core.simulate_file(
@@ -520,7 +517,7 @@ impl Learner {
         });
         match watch.stopped {
             Some(error) => Err(error),
-            None => result.map(|()| told(&run, &reader)).map_err(raise),
+            None => result.map(|()| file_run(&run, &reader)).map_err(raise),
         }
     }
 
@@ -607,7 +604,7 @@ fn check_length(rows: usize, labels: usize) -> Result<(), core::Error> {
 }
 
 /// The labels of a learner: `kind` is "binary", "multiclass" or "number".
-fn read_classes(kind: &str, classes: Option<&[Bound<'_, PyAny>]>) -> PyResult<Labels> {
+fn read_classes(task: &str, classes: Option<&[Bound<'_, PyAny>]>) -> PyResult<Labels> {
     let mut given: Vec<Label> = Vec::new();
     for class in classes.unwrap_or_default() {
         let label = match read_label(class) {
@@ -624,10 +621,14 @@ fn read_classes(kind: &str, classes: Option<&[Bound<'_, PyAny>]>) -> PyResult<La
         }
         given.push(label);
     }
-    match kind {
+    match task {
         "multiclass" => return Ok(Labels::open(given)),
-        "number" => return Ok(Labels::numbers()),
-        _ => {}
+        "regression" => return Ok(Labels::numbers()),
+        "binary" => {}
+        other => {
+            let sentence = format!("task: the core does not know {other:?}.");
+            return Err(ParameterError::new_err(sentence));
+        }
     }
     match <[Label; 2]>::try_from(given) {
         Ok([negative, positive]) => Ok(Labels::given(negative, positive)),

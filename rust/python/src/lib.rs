@@ -1,18 +1,18 @@
-//! The Python face of `headwater-core`: convert, call, convert back; not one decision.
+//! The Python face of `headwater-core`: event, call, event back; not one decision.
 
 mod arrays;
 mod arrow;
 mod config;
-mod convert;
 mod decision;
 mod dict;
 mod errors;
+mod event;
 mod files;
 mod frames;
-mod knowledge;
+mod learned_features;
 mod learner;
 mod lock;
-mod memory;
+mod name_cache;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

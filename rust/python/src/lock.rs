@@ -5,29 +5,29 @@ use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use headwater_core as core;
 
-use crate::memory::Memory;
+use crate::name_cache::NameCache;
 
 /// The core's learner, and an identity that no other has.
-pub struct Inner {
+pub struct LockedLearner {
     pub core: core::Learner,
     identity: u64,
-    pub memory: Memory,
+    pub name_cache: NameCache,
     /// The event of the decision that is being answered; used again and again.
-    pub answered: core::Entrant,
+    pub answered: core::EventBuffer,
 }
 
-impl Inner {
+impl LockedLearner {
     pub fn new(core: core::Learner) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
             core,
             identity: NEXT.fetch_add(1, Ordering::Relaxed),
-            memory: Memory::default(),
-            answered: core::Entrant::default(),
+            name_cache: NameCache::default(),
+            answered: core::EventBuffer::default(),
         }
     }
 
-    /// Says whose slots a decision holds, and since when: they change when features are let go.
+    /// Says whose ids a decision holds, and since when: they change when features are let go.
     pub fn whose(&self) -> (u64, u64) {
         (self.identity, self.core.evicted())
     }
@@ -35,38 +35,40 @@ impl Inner {
 
 /// The core behind its lock, which knows the thread that holds it.
 #[derive(Default)]
-pub struct Guarded {
-    inner: Mutex<Option<Inner>>,
+pub struct LearnerLock {
+    inner: Mutex<Option<LockedLearner>>,
     owner: AtomicUsize,
 }
 
 /// The lock, held; dropping it forgets the owner first.
-pub struct Held<'a> {
-    pub guard: MutexGuard<'a, Option<Inner>>,
+pub struct HeldLearner<'a> {
+    pub guard: MutexGuard<'a, Option<LockedLearner>>,
     owner: &'a AtomicUsize,
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldLearner<'_> {
     fn drop(&mut self) {
         self.owner.store(0, Ordering::Relaxed);
     }
 }
 
-impl Held<'_> {
-    pub fn inner(&mut self) -> Result<&mut Inner, core::Error> {
+impl HeldLearner<'_> {
+    pub fn inner(&mut self) -> Result<&mut LockedLearner, core::Error> {
         self.guard.as_mut().ok_or_else(|| core::Error::Parameter(NOT_BUILT.to_owned()))
     }
 }
 
-impl Guarded {
+impl LearnerLock {
     /// Take the lock, waiting by `wait` if another thread has it.
     ///
     /// A signal handler or a finalizer runs on top of whatever its thread is doing; if that is
     /// this learner, waiting would be for ever.
     pub fn hold<'a>(
         &'a self,
-        wait: impl FnOnce(&'a Mutex<Option<Inner>>) -> LockResult<MutexGuard<'a, Option<Inner>>>,
-    ) -> Result<Held<'a>, core::Error> {
+        wait: impl FnOnce(
+            &'a Mutex<Option<LockedLearner>>,
+        ) -> LockResult<MutexGuard<'a, Option<LockedLearner>>>,
+    ) -> Result<HeldLearner<'a>, core::Error> {
         let guard = match self.inner.try_lock() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -78,7 +80,7 @@ impl Guarded {
             }
         };
         self.owner.store(this_thread(), Ordering::Relaxed);
-        Ok(Held { guard, owner: &self.owner })
+        Ok(HeldLearner { guard, owner: &self.owner })
     }
 }
 

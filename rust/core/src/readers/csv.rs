@@ -6,11 +6,12 @@
 
 use memchr::memchr;
 
-use super::number::{integer, whole};
-use super::source::{Lines, Trouble};
-use super::{Id, Options, Place, Record, Refused, not_finite, number_label, text};
-use crate::Label;
-use crate::vocabulary::{Name, quoted};
+use crate::event::{Name, quoted};
+use crate::label::Label;
+use crate::readers::lines::{LineBuffer, LineError};
+use crate::readers::number::{integer, whole};
+use crate::readers::options::Options;
+use crate::readers::record::{Id, NameRef, Record, RecordError, not_finite, number_label, text};
 
 /// The columns of a file.
 #[derive(Clone, Debug, Default)]
@@ -22,22 +23,22 @@ pub struct Header {
 
 /// Read the first line; `tick` is called while it is waited for.
 pub fn read_header(
-    lines: &mut Lines,
+    lines: &mut LineBuffer,
     delimiter: u8,
     options: &Options,
     mut tick: impl FnMut() -> bool,
-) -> Result<Header, Refused> {
+) -> Result<Header, RecordError> {
     let found = loop {
         match lines.advance() {
-            Err(Trouble::Paused) if tick() => {}
+            Err(LineError::Paused) if tick() => {}
             found => break found?,
         }
     };
     if !found {
-        return Err(Refused::Line("it is empty; expected a header with the names.".to_owned()));
+        return Err(RecordError::Line("it is empty; expected a header with the names.".to_owned()));
     }
     complete(lines, delimiter)?;
-    let line = text(lines.line()).map_err(Refused::Line)?;
+    let line = text(lines.line()).map_err(RecordError::Line)?;
     let mut names = Vec::new();
     let mut scratch = String::new();
     let mut cells = Cells { line, at: Some(0), delimiter };
@@ -48,7 +49,7 @@ pub fn read_header(
     sorted.sort_unstable();
     if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
         let name = quoted(pair[0]);
-        return Err(Refused::Line(format!("column {name} is in its header twice.")));
+        return Err(RecordError::Line(format!("column {name} is in its header twice.")));
     }
     let column = |wanted: Option<&String>| {
         let Some(wanted) = wanted else { return Ok(None) };
@@ -57,7 +58,7 @@ pub fn read_header(
             let there: Vec<String> = names.iter().take(10).map(|name| quoted(name)).collect();
             let more = if names.len() > 10 { ", ..." } else { "" };
             let wanted = quoted(wanted);
-            Refused::Line(format!(
+            RecordError::Line(format!(
                 "there is no column {wanted}; its header has {}{more}.",
                 there.join(", ")
             ))
@@ -68,14 +69,14 @@ pub fn read_header(
 }
 
 /// Take in the lines that follow while a quote is open.
-pub fn complete(lines: &mut Lines, delimiter: u8) -> Result<(), Refused> {
+pub fn complete(lines: &mut LineBuffer, delimiter: u8) -> Result<(), RecordError> {
     if memchr(b'"', lines.line()).is_none() {
         return Ok(());
     }
     let mut open = quote_is_open(lines.line(), delimiter, false);
     while open {
         let Some(start) = lines.extend()? else {
-            return Err(Refused::Line("a quote is not closed.".to_owned()));
+            return Err(RecordError::Line("a quote is not closed.".to_owned()));
         };
         open = quote_is_open(&lines.line()[start.min(lines.line().len())..], delimiter, true);
     }
@@ -150,7 +151,7 @@ fn parse_cells(
                 return Err(not_finite(Name::Text(name), value));
             }
             if !value.is_nan() {
-                record.push(Place::Column(column as u32), value);
+                record.push(NameRef::Column(column as u32), value);
             }
         }
         column += 1;
@@ -259,9 +260,10 @@ impl<'a> Cells<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Case, check};
-    use super::super::{Format, OnError, Reader};
+    use super::super::tests::{LineCase, check};
     use super::*;
+    use crate::readers::Reader;
+    use crate::readers::options::{Format, OnError};
 
     fn options(delimiter: u8) -> Options {
         let (label, id) = (Some("y".to_owned()), Some("id".to_owned()));
@@ -271,27 +273,31 @@ mod tests {
     #[test]
     fn records_are_read_or_refused() {
         let cases = [
-            Case::event("7,1.5,x,1", "1 of 7", "'a'=1.5 'b=x'=1"),
-            Case::event("07,, 2 ,spam\r", "'spam' of '07'", "'b'=2"),
-            Case::event(",nan,0,", "none", "'b'=0"),
-            Case::event("e,true,FALSE,True", "True of 'e'", "'a'=1 'b'=0"),
-            Case::event("e,\"1.5\",\"x, \"\"y\"\"\",2.5", "2.5 of 'e'", "'a'=1.5 'b=x, \"y\"'=1"),
-            Case::event("e,\"one\ntwo\",\"\",-1", "-1 of 'e'", r"'a=one\ntwo'=1"),
-            Case::event("e,5\" pipe,\"a\"b,nan", "none of 'e'", "'a=5\" pipe'=1 'b=ab'=1"),
-            Case::nothing(""),
-            Case::refused("1,2,3", "line 2: expected 4 cells, got 3."),
-            Case::refused("1,2,3,4,5,6", "line 2: expected 4 cells, got 6."),
-            Case::refused("1,2,\"3,4", "line 2: a quote is not closed."),
-            Case::refused("1,inf,3,4", "feature 'a' must be a finite number, got inf."),
-            Case::refused("1,2,-1e999,4", "feature 'b' must be a finite number, got -inf."),
+            LineCase::event("7,1.5,x,1", "1 of 7", "'a'=1.5 'b=x'=1"),
+            LineCase::event("07,, 2 ,spam\r", "'spam' of '07'", "'b'=2"),
+            LineCase::event(",nan,0,", "none", "'b'=0"),
+            LineCase::event("e,true,FALSE,True", "True of 'e'", "'a'=1 'b'=0"),
+            LineCase::event(
+                "e,\"1.5\",\"x, \"\"y\"\"\",2.5",
+                "2.5 of 'e'",
+                "'a'=1.5 'b=x, \"y\"'=1",
+            ),
+            LineCase::event("e,\"one\ntwo\",\"\",-1", "-1 of 'e'", r"'a=one\ntwo'=1"),
+            LineCase::event("e,5\" pipe,\"a\"b,nan", "none of 'e'", "'a=5\" pipe'=1 'b=ab'=1"),
+            LineCase::nothing(""),
+            LineCase::refused("1,2,3", "line 2: expected 4 cells, got 3."),
+            LineCase::refused("1,2,3,4,5,6", "line 2: expected 4 cells, got 6."),
+            LineCase::refused("1,2,\"3,4", "line 2: a quote is not closed."),
+            LineCase::refused("1,inf,3,4", "feature 'a' must be a finite number, got inf."),
+            LineCase::refused("1,2,-1e999,4", "feature 'b' must be a finite number, got -inf."),
         ];
         check(&options(b','), "id,a,b,y\n", &cases);
         check(
             &options(b'\t'),
             "\u{feff}a\ty\tid\r\n",
-            &[Case::event("1\t0\t-3", "0 of -3", "'a'=1")],
+            &[LineCase::event("1\t0\t-3", "0 of -3", "'a'=1")],
         );
-        let twice = [Case::refused("b,1,1,e", "feature 'a=b' is there twice.")];
+        let twice = [LineCase::refused("b,1,1,e", "feature 'a=b' is there twice.")];
         check(&options(b','), "a,a=b,y,id\n", &twice);
     }
 

@@ -1,239 +1,33 @@
 //! Events from files, read block by block in constant memory.
 //!
-//! A [`Reader`] gives one [`Record`] after the other; [`Learner::simulate_file`] runs them through a
+//! A [`Reader`] gives one [`Record`] after the other; `Learner::simulate_file` runs them through a
 //! learner. A format is a function from a line to a record, in a file of its own.
 
-mod ahead;
 mod csv;
-mod decisions;
-mod find;
+mod decompress;
+pub mod fingerprint;
 mod json;
-mod number;
-mod simulate;
-mod source;
+pub mod lines;
+pub mod number;
+pub mod options;
+pub mod record;
+pub mod record_table;
 mod svmlight;
-mod table;
 mod vw;
 
 use std::io;
 use std::path::Path;
 
-pub use decisions::Decisions;
-pub use simulate::{Progress, Run};
-pub use source::LONGEST_LINE;
-use source::{Lines, Trouble};
-pub use table::Table;
-
-use crate::learner::Entrant;
-use crate::vocabulary::{Name, Names, UNKNOWN, quoted};
-use crate::weights::Feature;
-use crate::{Error, Label};
-
-/// How a file writes its events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Svmlight,
-    Vw,
-    JsonLines,
-    Csv { delimiter: u8 },
-}
-
-/// What a file's lines mean.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub format: Format,
-    /// The field or column that holds the label, if any; svmlight and VW have their own place.
-    pub label: Option<String>,
-    /// The field or column that holds the event's id, if any; in VW it is the tag.
-    pub id: Option<String>,
-    pub on_error: OnError,
-}
-
-/// What becomes of a line that cannot be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnError {
-    #[default]
-    Stop,
-    /// Count it and go on.
-    Skip,
-}
+use crate::error::Error;
+use crate::readers::lines::LineBuffer;
+use crate::readers::options::{Format, OnError, Options};
+use crate::readers::record::{Record, RecordError, RecordNames, text};
 
 /// Of so many lines that were skipped the reasons are kept.
 const MOST_PROBLEMS: usize = 10;
 
-/// How an event is known to those who label it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Id {
-    Number(i64),
-    Text(String),
-}
-
-/// Where a name stands.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    Number(i64),
-    /// In the line.
-    Line {
-        start: u32,
-        end: u32,
-    },
-    /// In the record's own texts.
-    Text {
-        start: u32,
-        end: u32,
-    },
-    /// In the file's header, or among the names that come again and again.
-    Column(u32),
-}
-
-/// One event as its file gave it. One is used for line after line, so that nothing is allocated.
-#[derive(Default)]
-pub struct Record {
-    pub label: Option<Label>,
-    pub id: Option<Id>,
-    event: Entrant,
-    places: Vec<Place>,
-    texts: String,
-    /// A cell while it is read.
-    scratch: String,
-    /// Whether a name may be there twice, which rising numbers are not.
-    may_repeat: bool,
-}
-
-impl Record {
-    /// The event's features, without slots until a learner has found them.
-    pub fn features(&self) -> &[Feature] {
-        &self.event.features
-    }
-
-    fn clear(&mut self) {
-        self.label = None;
-        self.id = None;
-        self.event.features.clear();
-        self.places.clear();
-        self.texts.clear();
-        self.may_repeat = false;
-    }
-
-    fn push(&mut self, place: Place, value: f64) {
-        self.places.push(place);
-        self.event.features.push(Feature { slot: UNKNOWN, value });
-    }
-
-    /// Add the feature `name=text`.
-    fn push_indicator(&mut self, name: &str, text: &str) -> Result<(), String> {
-        let start = self.texts.len();
-        self.texts.push_str(name);
-        self.texts.push('=');
-        self.texts.push_str(text);
-        self.may_repeat = true;
-        let place = self.text_from(start)?;
-        self.push(place, 1.0);
-        Ok(())
-    }
-
-    /// What was added to the texts from `start` on.
-    fn text_from(&self, start: usize) -> Result<Place, String> {
-        const MOST: usize = 4 * LONGEST_LINE;
-        match self.texts.len() {
-            end @ 0..=MOST => Ok(Place::Text { start: start as u32, end: end as u32 }),
-            _ => Err(format!("its names are longer than {} MiB.", MOST >> 20)),
-        }
-    }
-}
-
-/// The names of a record.
-pub struct Given<'a> {
-    line: &'a str,
-    header: &'a [String],
-    texts: &'a str,
-    places: &'a [Place],
-}
-
-impl Names for Given<'_> {
-    fn name(&self, position: usize) -> Name<'_> {
-        match self.places[position] {
-            Place::Number(number) => Name::Number(number),
-            Place::Line { start, end } => Name::Text(&self.line[start as usize..end as usize]),
-            Place::Text { start, end } => Name::Text(&self.texts[start as usize..end as usize]),
-            Place::Column(column) => Name::Text(&self.header[column as usize]),
-        }
-    }
-}
-
-impl Given<'_> {
-    /// Refuse a name that is there twice.
-    fn check(&self) -> Result<(), String> {
-        self.check_some((0..self.places.len() as u32).collect())
-    }
-
-    fn check_some(&self, mut positions: Vec<u32>) -> Result<(), String> {
-        positions.sort_unstable_by(|&a, &b| self.name(a as usize).cmp(&self.name(b as usize)));
-        let mut pairs = positions.windows(2);
-        let twice = |pair: &&[u32]| self.name(pair[0] as usize) == self.name(pair[1] as usize);
-        match pairs.find(twice) {
-            Some(pair) => Err(is_there_twice(self.name(pair[0] as usize))),
-            None => Ok(()),
-        }
-    }
-}
-
-fn is_there_twice(name: Name<'_>) -> String {
-    format!("feature {name} is there twice.")
-}
-
-fn not_finite(name: Name<'_>, value: f64) -> String {
-    format!("feature {name} must be a finite number, got {value}.")
-}
-
-/// Whether it stands between the words of a line.
-fn is_blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
-}
-
-/// The start of a text that may be long or anything, between quotes.
-fn shown(text: &str) -> String {
-    const MOST: usize = 40;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", quoted(&text[..end])),
-        None => quoted(text),
-    }
-}
-
-/// A number as a label; NaN is none.
-fn number_label(number: f64) -> Option<Label> {
-    const LIMIT: f64 = 9_007_199_254_740_992.0; // 2^53: beyond it floats skip integers
-    if number.is_nan() {
-        return None;
-    }
-    let whole = number.fract() == 0.0 && number.abs() <= LIMIT;
-    Some(if whole { Label::Int(number as i64) } else { Label::Real(number) })
-}
-
-/// Why there is no next record.
-enum Refused {
-    /// This line is none; the next may be one.
-    Line(String),
-    /// Nothing can be read any more.
-    File(String),
-    /// Waiting was interrupted; reading may go on.
-    Paused,
-}
-
-impl From<Trouble> for Refused {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::TooLong => {
-                Self::Line(format!("it is longer than {} MiB.", LONGEST_LINE >> 20))
-            }
-            Trouble::Broken(reason) => Self::File(reason),
-            Trouble::Paused => Self::Paused,
-        }
-    }
-}
-
 /// What the next line is.
-enum Found<'a> {
+pub enum NextLine<'a> {
     /// The record's line, and the names of its columns.
     Event { line: &'a str, header: &'a [String] },
     /// No event is in it.
@@ -245,12 +39,12 @@ enum Found<'a> {
 /// Reads one record after the other.
 pub struct Reader {
     name: String,
-    lines: Lines,
+    lines: LineBuffer,
     options: Options,
     /// The columns of a CSV file; empty otherwise.
     header: csv::Header,
     /// The names of JSON lines that come again and again.
-    keys: json::Keys,
+    keys: json::KeyPredictor,
     skipped: u64,
     problems: Vec<String>,
 }
@@ -264,7 +58,7 @@ impl Reader {
             text if text == "-" => "standard input".to_owned(),
             text => text.into_owned(),
         };
-        Self::made(Lines::open(path), name, options, tick)
+        Self::made(LineBuffer::open(path), name, options, tick)
     }
 
     /// Read what another source gives; `name` is what errors call it.
@@ -273,11 +67,11 @@ impl Reader {
         name: &str,
         options: Options,
     ) -> Result<Self, Error> {
-        Self::made(Lines::new(source), name.to_owned(), options, || true)
+        Self::made(LineBuffer::new(source), name.to_owned(), options, || true)
     }
 
     fn made(
-        lines: io::Result<Lines>,
+        lines: io::Result<LineBuffer>,
         name: String,
         options: Options,
         tick: impl FnMut() -> bool,
@@ -288,14 +82,14 @@ impl Reader {
             header =
                 csv::read_header(&mut lines, delimiter, &options, tick).map_err(|refused| {
                     let reason = match refused {
-                        Refused::Line(reason) => reason,
-                        Refused::File(reason) => format!("it cannot be read: {reason}."),
-                        Refused::Paused => return Error::Interrupted,
+                        RecordError::Line(reason) => reason,
+                        RecordError::File(reason) => format!("it cannot be read: {reason}."),
+                        RecordError::Paused => return Error::Interrupted,
                     };
                     Error::File(format!("{name}: {reason}"))
                 })?;
         }
-        let keys = json::Keys::default();
+        let keys = json::KeyPredictor::default();
         Ok(Self { name, lines, options, header, keys, skipped: 0, problems: Vec::new() })
     }
 
@@ -304,7 +98,7 @@ impl Reader {
         self.lines.bytes()
     }
 
-    /// Lines that could not be used.
+    /// LineBuffer that could not be used.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -315,7 +109,7 @@ impl Reader {
     }
 
     /// Count a line that cannot be used, or stop because of it.
-    fn skip(&mut self, error: Error) -> Result<(), Error> {
+    pub fn skip(&mut self, error: Error) -> Result<(), Error> {
         if self.options.on_error == OnError::Stop {
             return Err(error);
         }
@@ -327,9 +121,9 @@ impl Reader {
     }
 
     /// Read the next line.
-    fn read(&mut self, record: &mut Record) -> Result<Found<'_>, Refused> {
+    pub fn read(&mut self, record: &mut Record) -> Result<NextLine<'_>, RecordError> {
         if !self.lines.advance()? {
-            return Ok(Found::End);
+            return Ok(NextLine::End);
         }
         record.clear();
         if let Format::Csv { delimiter } = self.options.format {
@@ -347,9 +141,9 @@ impl Reader {
             }),
         };
         let header = header(&self.options, &self.header, &self.keys);
-        Ok(match found.map_err(Refused::Line)? {
-            Some(line) => Found::Event { line, header },
-            None => Found::Nothing,
+        Ok(match found.map_err(RecordError::Line)? {
+            Some(line) => NextLine::Event { line, header },
+            None => NextLine::Nothing,
         })
     }
 
@@ -358,75 +152,78 @@ impl Reader {
     pub fn next(&mut self, record: &mut Record) -> Result<bool, Error> {
         loop {
             let found = self.read(record).and_then(|found| match found {
-                Found::Event { line, header } if record.may_repeat => {
+                NextLine::Event { line, header } if record.may_repeat => {
                     let (places, texts) = (&record.places, &record.texts);
-                    Given { line, header, texts, places }.check().map_err(Refused::Line)?;
+                    RecordNames { line, header, texts, places }
+                        .check()
+                        .map_err(RecordError::Line)?;
                     Ok(Some(true))
                 }
-                Found::Event { .. } => Ok(Some(true)),
-                Found::Nothing => Ok(None),
-                Found::End => Ok(Some(false)),
+                NextLine::Event { .. } => Ok(Some(true)),
+                NextLine::Nothing => Ok(None),
+                NextLine::End => Ok(Some(false)),
             });
             match found {
                 Ok(Some(found)) => return Ok(found),
                 Ok(None) => {}
-                Err(refused @ Refused::Line(_)) => self.skip(self.error(refused))?,
+                Err(refused @ RecordError::Line(_)) => self.skip(self.error(refused))?,
                 Err(refused) => return Err(self.error(refused)),
             }
         }
     }
 
     /// The names of the record that was read last.
-    pub fn names<'a>(&'a self, record: &'a Record) -> Given<'a> {
+    pub fn names<'a>(&'a self, record: &'a Record) -> RecordNames<'a> {
         let line = text(self.lines.line()).unwrap_or_default(); // looked at before
         let header = header(&self.options, &self.header, &self.keys);
-        Given { line, header, texts: &record.texts, places: &record.places }
+        RecordNames { line, header, texts: &record.texts, places: &record.places }
     }
 
-    fn error(&self, refused: Refused) -> Error {
+    pub fn error(&self, refused: RecordError) -> Error {
         match refused {
-            Refused::Line(reason) => Error::File(format!("{}: {reason}", self.here())),
-            Refused::File(reason) => Error::File(format!(
+            RecordError::Line(reason) => Error::File(format!("{}: {reason}", self.here())),
+            RecordError::File(reason) => Error::File(format!(
                 "{}: it cannot be read on after line {}: {reason}.",
                 self.name,
                 self.lines.number().saturating_sub(1)
             )),
-            Refused::Paused => Error::Interrupted,
+            RecordError::Paused => Error::Interrupted,
         }
     }
 
     /// The file and the line that was read last.
-    fn here(&self) -> String {
+    pub fn here(&self) -> String {
         format!("{}, line {}", self.name, self.lines.number())
     }
 }
 
 /// The names of the columns that a format has.
-fn header<'a>(options: &Options, csv: &'a csv::Header, json: &'a json::Keys) -> &'a [String] {
+fn header<'a>(
+    options: &Options,
+    csv: &'a csv::Header,
+    json: &'a json::KeyPredictor,
+) -> &'a [String] {
     match options.format {
         Format::JsonLines => json.names(),
         _ => &csv.names,
     }
 }
 
-fn text(line: &[u8]) -> Result<&str, String> {
-    std::str::from_utf8(line).map_err(|error| {
-        let byte = line[error.valid_up_to()];
-        format!("expected text in UTF-8, got byte {byte:#04x} at {}.", error.valid_up_to() + 1)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{Feature, Name, Names, quoted};
+    use crate::label::Label;
+    use crate::readers::lines::LONGEST_LINE;
+    use crate::readers::record::Id;
 
     /// A line and what is to be made of it.
-    pub struct Case {
+    pub struct LineCase {
         line: &'static str,
         expected: Result<Option<(&'static str, &'static str)>, &'static str>,
     }
 
-    impl Case {
+    impl LineCase {
         /// The label (`of` the id, if there is one), and the features.
         pub fn event(line: &'static str, label: &'static str, features: &'static str) -> Self {
             Self { line, expected: Ok(Some((label, features))) }
@@ -443,7 +240,7 @@ mod tests {
     }
 
     /// Read each line as a file of its own, behind a header.
-    pub fn check(options: &Options, header: &str, cases: &[Case]) {
+    pub fn check(options: &Options, header: &str, cases: &[LineCase]) {
         for case in cases {
             let content = format!("{header}{}", case.line).into_bytes();
             let mut reader = Reader::new(io::Cursor::new(content), "f", options.clone()).unwrap();
@@ -462,7 +259,7 @@ mod tests {
                     format!("{}={}", names.name(i), feature.value)
                 };
                 let features: Vec<String> =
-                    record.features().iter().enumerate().map(feature).collect();
+                    record.features.iter().enumerate().map(feature).collect();
                 found = Some((label + &id, features.join(" ")));
             }
             match (case.expected, result) {
@@ -485,10 +282,9 @@ mod tests {
         for (line, expected) in expected.iter().enumerate() {
             assert_eq!(reader.next(&mut record), Ok(true), "{line}");
             assert_eq!(record.label, Some(Label::Int(1)), "{line}");
-            assert_eq!(record.features().len(), expected.len(), "{line}");
+            assert_eq!(record.features.len(), expected.len(), "{line}");
             let names = reader.names(&record);
-            for (i, (feature, &(name, value))) in record.features().iter().zip(expected).enumerate()
-            {
+            for (i, (feature, &(name, value))) in record.features.iter().zip(expected).enumerate() {
                 assert_eq!(names.name(i), name, "{line}");
                 assert_eq!(feature.value.to_bits(), value.to_bits(), "{line}: {name}");
             }

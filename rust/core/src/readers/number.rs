@@ -288,7 +288,7 @@ pub fn integer(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Generator;
+    use crate::storage::rng::Generator;
 
     #[test]
     fn numbers_are_read_as_the_standard_library_reads_them() {

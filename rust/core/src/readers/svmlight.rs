@@ -5,11 +5,11 @@
 
 use memchr::memchr;
 
-use super::number::{
+use crate::event::Name;
+use crate::readers::number::{
     Plain, count_digits, eight_bytes, integer, plain, read_digits, read_eight, whole,
 };
-use super::{Place, Record, is_blank, not_finite, number_label, shown, text};
-use crate::vocabulary::Name;
+use crate::readers::record::{NameRef, Record, is_blank, not_finite, number_label, shown, text};
 
 /// Read a line. Its text, or none if there is no event in it; the text is left empty if all of it was
 /// read as numbers.
@@ -48,7 +48,7 @@ pub fn parse<'a>(bytes: &'a [u8], record: &mut Record) -> Result<Option<&'a str>
         }
         let (place, value, end) = feature(line, at)?;
         match place {
-            Place::Number(number) if number > last => last = number,
+            NameRef::Number(number) if number > last => last = number,
             _ => record.may_repeat = true,
         }
         if value.is_finite() {
@@ -81,7 +81,7 @@ fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (u
         }
         let ends = |next: Option<u8>| next.is_none_or(is_blank);
         let Some(Plain { value, end }) = plain(bytes, start, ends) else { return (at, last) };
-        record.push(Place::Number(number), value);
+        record.push(NameRef::Number(number), value);
         last = number;
         at = end + 1;
     }
@@ -96,23 +96,23 @@ fn plain_name(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
 }
 
 /// The feature that starts here: its name, its value, and where it ends.
-fn feature(line: &str, at: usize) -> Result<(Place, f64, usize), String> {
+fn feature(line: &str, at: usize) -> Result<(NameRef, f64, usize), String> {
     let word = &line[at..word_end(line.as_bytes(), at)];
     let unread = || format!("expected name:value, value a number, got {}.", shown(word));
     let colon = word.rfind(':').filter(|&colon| colon > 0).ok_or_else(unread)?;
     let value = whole(&word.as_bytes()[colon + 1..]).ok_or_else(unread)?;
     let place = match integer(&word[..colon]) {
-        Some(number) => Place::Number(number),
-        None => Place::Line { start: at as u32, end: (at + colon) as u32 },
+        Some(number) => NameRef::Number(number),
+        None => NameRef::Line { start: at as u32, end: (at + colon) as u32 },
     };
     Ok((place, value, at + word.len()))
 }
 
-fn name_of(line: &str, place: Place) -> Name<'_> {
+fn name_of(line: &str, place: NameRef) -> Name<'_> {
     match place {
-        Place::Line { start, end } => Name::Text(&line[start as usize..end as usize]),
-        Place::Number(number) => Name::Number(number),
-        Place::Text { .. } | Place::Column(_) => Name::Text(""),
+        NameRef::Line { start, end } => Name::Text(&line[start as usize..end as usize]),
+        NameRef::Number(number) => Name::Number(number),
+        NameRef::Text { .. } | NameRef::Column(_) => Name::Text(""),
     }
 }
 
@@ -138,35 +138,35 @@ fn word_end(bytes: &[u8], at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Case, check, check_lines, svmlight};
-    use crate::random::Generator;
-    use crate::vocabulary::Name;
+    use super::super::tests::{LineCase, check, check_lines, svmlight};
+    use crate::event::Name;
+    use crate::storage::rng::Generator;
 
     #[test]
     fn lines_are_read_or_refused() {
         let cases = [
-            Case::event("+1 1:0.5 3:-2e1", "1", "1=0.5 3=-20"),
-            Case::event("-1.0\t7:1  8:2 # 9:3", "-1", "7=1 8=2"),
-            Case::event("2.5 qid:3 1:1", "2.5", "1=1"),
-            Case::event("0", "0", ""),
-            Case::event("1:1 2:0", "none", "1=1 2=0"),
-            Case::event("nan 1:nan 2:1", "none", "2=1"),
-            Case::event("1 rain:1 10:30:2 -4:1 007:2", "1", "'rain'=1 '10:30'=2 -4=1 7=2"),
-            Case::event("1 18446744073709551616:1", "1", "'18446744073709551616'=1"),
-            Case::event("1 3:1 2:1", "1", "3=1 2=1"),
-            Case::nothing(""),
-            Case::nothing("  \t "),
-            Case::nothing("# a comment"),
-            Case::refused("spam 1:1", "line 1: expected a number as the label, got 'spam'."),
-            Case::refused("1 rain", "expected name:value, value a number, got 'rain'."),
-            Case::refused("1 1:red", "expected name:value, value a number, got '1:red'."),
-            Case::refused("1 1:", "expected name:value, value a number, got '1:'."),
-            Case::refused("1 :1", "expected name:value, value a number, got ':1'."),
-            Case::refused("1 1:2x 3:1", "got '1:2x'."),
-            Case::refused("1 2:inf", "feature 2 must be a finite number, got inf."),
-            Case::refused("1 a:-1e999", "feature 'a' must be a finite number, got -inf."),
-            Case::refused("1 2:1 2:1", "feature 2 is there twice."),
-            Case::refused("1 a:1 b:1 a:2", "feature 'a' is there twice."),
+            LineCase::event("+1 1:0.5 3:-2e1", "1", "1=0.5 3=-20"),
+            LineCase::event("-1.0\t7:1  8:2 # 9:3", "-1", "7=1 8=2"),
+            LineCase::event("2.5 qid:3 1:1", "2.5", "1=1"),
+            LineCase::event("0", "0", ""),
+            LineCase::event("1:1 2:0", "none", "1=1 2=0"),
+            LineCase::event("nan 1:nan 2:1", "none", "2=1"),
+            LineCase::event("1 rain:1 10:30:2 -4:1 007:2", "1", "'rain'=1 '10:30'=2 -4=1 7=2"),
+            LineCase::event("1 18446744073709551616:1", "1", "'18446744073709551616'=1"),
+            LineCase::event("1 3:1 2:1", "1", "3=1 2=1"),
+            LineCase::nothing(""),
+            LineCase::nothing("  \t "),
+            LineCase::nothing("# a comment"),
+            LineCase::refused("spam 1:1", "line 1: expected a number as the label, got 'spam'."),
+            LineCase::refused("1 rain", "expected name:value, value a number, got 'rain'."),
+            LineCase::refused("1 1:red", "expected name:value, value a number, got '1:red'."),
+            LineCase::refused("1 1:", "expected name:value, value a number, got '1:'."),
+            LineCase::refused("1 :1", "expected name:value, value a number, got ':1'."),
+            LineCase::refused("1 1:2x 3:1", "got '1:2x'."),
+            LineCase::refused("1 2:inf", "feature 2 must be a finite number, got inf."),
+            LineCase::refused("1 a:-1e999", "feature 'a' must be a finite number, got -inf."),
+            LineCase::refused("1 2:1 2:1", "feature 2 is there twice."),
+            LineCase::refused("1 a:1 b:1 a:2", "feature 'a' is there twice."),
         ];
         check(&svmlight(), "", &cases);
     }

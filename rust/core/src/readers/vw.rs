@@ -6,9 +6,9 @@
 
 use memchr::memchr;
 
-use super::number::whole;
-use super::{Id, Place, Record, is_blank, not_finite, number_label, shown};
-use crate::vocabulary::Name;
+use crate::event::Name;
+use crate::readers::number::whole;
+use crate::readers::record::{Id, NameRef, Record, is_blank, not_finite, number_label, shown};
 
 /// Read a line; false if there is no event in it.
 pub fn parse(line: &str, record: &mut Record) -> Result<bool, String> {
@@ -80,7 +80,7 @@ fn namespace(line: &str, start: usize, end: usize, record: &mut Record) -> Resul
             continue;
         }
         let place = if prefix.is_empty() {
-            Place::Line { start: from as u32, end: (from + name.len()) as u32 }
+            NameRef::Line { start: from as u32, end: (from + name.len()) as u32 }
         } else {
             let first = record.texts.len();
             record.texts.push_str(prefix);
@@ -111,39 +111,39 @@ fn words(line: &str, start: usize, end: usize) -> impl Iterator<Item = (usize, u
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Case, check};
-    use super::super::{Format, OnError, Options};
+    use super::super::tests::{LineCase, check};
+    use crate::readers::options::{Format, OnError, Options};
 
     #[test]
     fn lines_are_read_or_refused() {
         let options =
             Options { format: Format::Vw, label: None, id: None, on_error: OnError::Stop };
         let cases = [
-            Case::event("1 | a:0.5 b", "1", "'a'=0.5 'b'=1"),
-            Case::event(
+            LineCase::event("1 | a:0.5 b", "1", "'a'=0.5 'b'=1"),
+            LineCase::event(
                 "-1 2.0 'tag|n a:2 b |m:0.5 a b:4",
                 "-1 of 'tag'",
                 "'n^a'=2 'n^b'=1 'm^a'=0.5 'm^b'=2",
             ),
-            Case::event("1 0.5 0.1 | a", "1", "'a'=1"),
-            Case::event("1 'x-7 | a", "1 of 'x-7'", "'a'=1"),
-            Case::event("x7| a:0", "none of 'x7'", "'a'=0"),
-            Case::event("| a", "none", "'a'=1"),
-            Case::event("|n a |", "none", "'n^a'=1"),
-            Case::event("1 |", "1", ""),
-            Case::event("1 | a:nan", "1", ""),
-            Case::nothing(" "),
-            Case::refused("1 a b", "line 1: expected a bar before the features, got '1 a b'."),
-            Case::refused(
+            LineCase::event("1 0.5 0.1 | a", "1", "'a'=1"),
+            LineCase::event("1 'x-7 | a", "1 of 'x-7'", "'a'=1"),
+            LineCase::event("x7| a:0", "none of 'x7'", "'a'=0"),
+            LineCase::event("| a", "none", "'a'=1"),
+            LineCase::event("|n a |", "none", "'n^a'=1"),
+            LineCase::event("1 |", "1", ""),
+            LineCase::event("1 | a:nan", "1", ""),
+            LineCase::nothing(" "),
+            LineCase::refused("1 a b", "line 1: expected a bar before the features, got '1 a b'."),
+            LineCase::refused(
                 "spam | a",
                 "expected a number as the label before the bar, got 'spam '.",
             ),
-            Case::refused("1 | a:x", "expected feature:value, value a number, got 'a:x'."),
-            Case::refused("1 | :1", "got ':1'."),
-            Case::refused("1 |n:x a", "expected namespace:scale, got 'n:x'."),
-            Case::refused("1 |n:2 a:1e308", "feature 'n^a' must be a finite number, got inf."),
-            Case::refused("1 | a a", "feature 'a' is there twice."),
-            Case::refused("1 |n a |n a", "feature 'n^a' is there twice."),
+            LineCase::refused("1 | a:x", "expected feature:value, value a number, got 'a:x'."),
+            LineCase::refused("1 | :1", "got ':1'."),
+            LineCase::refused("1 |n:x a", "expected namespace:scale, got 'n:x'."),
+            LineCase::refused("1 |n:2 a:1e308", "feature 'n^a' must be a finite number, got inf."),
+            LineCase::refused("1 | a a", "feature 'a' is there twice."),
+            LineCase::refused("1 |n a |n a", "feature 'n^a' is there twice."),
         ];
         check(&options, "", &cases);
     }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::{env, fs};
 
-use headwater_fuzz::{Target, target};
+use headwater_fuzz::{FuzzTarget, target};
 
-static TARGET: LazyLock<&Target> = LazyLock::new(|| {
+static TARGET: LazyLock<&FuzzTarget> = LazyLock::new(|| {
     let name = env::var("FUZZ_TARGET").unwrap_or_default();
     target(&name).unwrap_or_else(|| panic!("FUZZ_TARGET: there is no target {name:?}"))
 });

@@ -1,0 +1,476 @@
+//! Whole arrays of events: exactly the event loop, only faster.
+
+use crate::error::Error;
+use crate::event::{Feature, FeatureId, Name, Names, UNKNOWN};
+use crate::label::Label;
+use crate::learner::Learner;
+use crate::learner::decision::Decision;
+use crate::learner::event_buffer::EventBuffer;
+
+/// RowArrays of a sparse matrix (what is not stored is absent) or of a dense one (NaN is absent).
+#[derive(Clone, Copy, Debug)]
+pub enum RowArrays<'a> {
+    Csr { indptr: &'a [i64], indices: &'a [i32], values: &'a [f64] },
+    Dense { values: &'a [f64], columns: usize, rows: usize },
+}
+
+/// The names of a batch's columns.
+#[derive(Clone, Copy, Debug)]
+pub enum ColumnNames<'a> {
+    Numbers,
+    Listed(&'a [Name<'a>]),
+}
+
+impl ColumnNames<'_> {
+    fn name(&self, column: usize) -> Name<'_> {
+        match self {
+            Self::Numbers => Name::Number(column as i64),
+            Self::Listed(names) => names[column],
+        }
+    }
+}
+
+/// Events with named columns, checked whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    rows: RowArrays<'a>,
+    columns: ColumnNames<'a>,
+    width: usize,
+}
+
+impl<'a> Batch<'a> {
+    pub fn new(rows: RowArrays<'a>, columns: ColumnNames<'a>, width: usize) -> Result<Self, Error> {
+        if let ColumnNames::Listed(names) = columns {
+            check_names(names, width)?;
+        }
+        match rows {
+            RowArrays::Csr { indptr, indices, values } => {
+                check_pointers(indptr, indices.len(), values.len())?;
+                let mut last_row_of = Vec::new();
+                for row in 0..indptr.len() - 1 {
+                    let range = indptr[row] as usize..indptr[row + 1] as usize;
+                    check_columns(&indices[range.clone()], row, &columns, width, &mut last_row_of)?;
+                    let column = |position| indices[range.start + position] as usize;
+                    check_values(&values[range.clone()], row, &columns, column)?;
+                }
+            }
+            RowArrays::Dense { values, columns: width, rows } => {
+                for row in 0..rows {
+                    check_values(&values[row * width..(row + 1) * width], row, &columns, |i| i)?;
+                }
+            }
+        }
+        Ok(Self { rows, columns, width })
+    }
+
+    pub fn len(&self) -> usize {
+        match self.rows {
+            RowArrays::Csr { indptr, .. } => indptr.len() - 1,
+            RowArrays::Dense { rows, .. } => rows,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn check_names(names: &[Name<'_>], width: usize) -> Result<(), Error> {
+    if names.len() != width {
+        return Err(Error::Event(format!(
+            "names: expected one a column, {width} in all, got {}.",
+            names.len()
+        )));
+    }
+    let mut sorted = names.to_vec();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Error::Event(format!("names: {} is given twice.", pair[0]))),
+        None => Ok(()),
+    }
+}
+
+fn check_pointers(indptr: &[i64], indices: usize, values: usize) -> Result<(), Error> {
+    let bad = |text: String| Err(Error::Event(text));
+    if indices != values {
+        return bad(format!(
+            "X: indices and data must be equally long, got {indices} and {values}."
+        ));
+    }
+    if indptr.is_empty() || indptr[0] != 0 || indptr.windows(2).any(|pair| pair[0] > pair[1]) {
+        return bad("X: indptr must start at 0 and never fall.".to_owned());
+    }
+    if indptr[indptr.len() - 1] != indices as i64 {
+        let end = indptr[indptr.len() - 1];
+        return bad(format!("X: indptr must end at the number of values, {indices}, got {end}."));
+    }
+    Ok(())
+}
+
+fn check_columns(
+    row: &[i32],
+    number: usize,
+    columns: &ColumnNames<'_>,
+    width: usize,
+    last_row_of: &mut Vec<usize>,
+) -> Result<(), Error> {
+    // Without a branch a column, as below.
+    let rises = row.windows(2).fold(true, |fine, pair| fine & (pair[0] < pair[1]));
+    let (Some(first), Some(last)) = (row.first(), row.last()) else { return Ok(()) };
+    if rises && *first >= 0 && (*last as usize) < width {
+        return Ok(());
+    }
+    if let Some(&column) = row.iter().find(|&&c| c < 0 || c as usize >= width) {
+        return Err(Error::Event(format!(
+            "X, row {number}: column {column} does not exist; there are {width}."
+        )));
+    }
+    last_row_of.resize(width, usize::MAX);
+    for &column in row {
+        if std::mem::replace(&mut last_row_of[column as usize], number) == number {
+            let name = columns.name(column as usize);
+            return Err(Error::Event(format!(
+                "X, row {number}: feature {name} stands there twice."
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn check_values(
+    row: &[f64],
+    number: usize,
+    columns: &ColumnNames<'_>,
+    column: impl Fn(usize) -> usize,
+) -> Result<(), Error> {
+    // Without a branch a value: NaN, which is absent, passes as well.
+    if row.iter().fold(true, |fine, value| fine & (value.abs() != f64::INFINITY)) {
+        return Ok(());
+    }
+    match row.iter().position(|value| value.is_infinite()) {
+        Some(position) => Err(Error::Event(format!(
+            "X, row {number}: feature {} must be a finite number, got {}.",
+            columns.name(column(position)),
+            row[position]
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// In the table of a batch's columns: not looked up yet.
+const UNSEEN: FeatureId = UNKNOWN - 1;
+
+/// Reads one row after the other; remembers where the columns' names are.
+struct RowReader<'a> {
+    batch: &'a Batch<'a>,
+    ids: Vec<FeatureId>,
+    stats_ids: Vec<FeatureId>,
+    event: EventBuffer,
+    columns: RowColumns<'a>,
+    /// Whether the view had no stats_id for some of the event's names.
+    unseated: bool,
+}
+
+/// The columns of an event's features.
+#[derive(Clone)]
+enum RowColumns<'a> {
+    /// Those of a row of CSR.
+    Row(&'a [i32]),
+    /// All of them, in order.
+    All,
+    /// These: others are absent.
+    Some(Vec<u32>),
+}
+
+impl RowColumns<'_> {
+    fn column(&self, position: usize) -> usize {
+        match self {
+            Self::Row(columns) => columns[position] as usize,
+            Self::All => position,
+            Self::Some(columns) => columns[position] as usize,
+        }
+    }
+}
+
+/// The names of the row that was read last.
+struct RowNames<'a> {
+    columns: &'a RowColumns<'a>,
+    names: ColumnNames<'a>,
+}
+
+impl Names for RowNames<'_> {
+    fn name(&self, position: usize) -> Name<'_> {
+        self.names.name(self.columns.column(position))
+    }
+}
+
+impl<'a> RowReader<'a> {
+    fn new(learner: &Learner, batch: &'a Batch<'a>) -> Result<Self, Error> {
+        if let ColumnNames::Listed(names) = batch.columns {
+            for &name in names {
+                let check = learner.config.own.check(name);
+                check.map_err(|text| Error::Event(format!("names: {text}")))?;
+            }
+        }
+        Ok(Self {
+            batch,
+            ids: vec![UNSEEN; batch.width],
+            stats_ids: vec![UNSEEN; if learner.scaler.is_some() { batch.width } else { 0 }],
+            event: EventBuffer::default(),
+            columns: RowColumns::All,
+            unseated: false,
+        })
+    }
+
+    fn read(&mut self, learner: &Learner, row: usize) {
+        if learner.evicts() {
+            self.forget();
+        }
+        let unseen = match self.batch.rows {
+            RowArrays::Csr { indptr, indices, values } => {
+                let range = indptr[row] as usize..indptr[row + 1] as usize;
+                let (columns, values) = (&indices[range.clone()], &values[range]);
+                let index = |position: usize| columns[position] as usize;
+                self.take(
+                    values,
+                    columns.iter().map(|&c| c as usize),
+                    index,
+                    RowColumns::Row(columns),
+                )
+            }
+            RowArrays::Dense { values, columns, .. } => {
+                let values = &values[row * columns..(row + 1) * columns];
+                self.take(values, 0..columns, |position| position, RowColumns::All)
+            }
+        };
+        let names = &self.batch.columns;
+        if unseen {
+            for (position, feature) in self.event.features.iter_mut().enumerate() {
+                if feature.id == UNSEEN {
+                    let column = self.columns.column(position);
+                    feature.id = learner.id(names.name(column));
+                    self.ids[column] = feature.id;
+                }
+            }
+        }
+        if let Some(scaler) = &learner.scaler {
+            let (stats_ids, event) = (&self.stats_ids, &mut self.event);
+            event.stats_ids.clear();
+            match &self.columns {
+                RowColumns::Row(columns) => {
+                    event
+                        .stats_ids
+                        .extend(columns.iter().map(|&column| stats_ids[column as usize]));
+                }
+                RowColumns::All => event.stats_ids.extend_from_slice(stats_ids),
+                RowColumns::Some(columns) => {
+                    event
+                        .stats_ids
+                        .extend(columns.iter().map(|&column| stats_ids[column as usize]));
+                }
+            }
+            // UNSEEN and UNKNOWN are the two largest.
+            self.unseated =
+                event.stats_ids.iter().fold(false, |some, &stats_id| some | (stats_id >= UNSEEN));
+            if self.unseated {
+                for (position, stats_id) in event.stats_ids.iter_mut().enumerate() {
+                    if *stats_id == UNSEEN {
+                        let column = self.columns.column(position);
+                        *stats_id = scaler.stats_id(names.name(column));
+                        self.stats_ids[column] = *stats_id;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The features that are there, with the ids of their columns as far as they are known. True
+    /// if some are not.
+    fn take(
+        &mut self,
+        values: &[f64],
+        columns: impl Iterator<Item = usize>,
+        index: impl Fn(usize) -> usize,
+        which: RowColumns<'a>,
+    ) -> bool {
+        let (features, ids, mut unseen) = (&mut self.event.features, &self.ids, false);
+        features.clear();
+        features.extend(columns.zip(values).map(|(column, &value)| {
+            let id = ids[column];
+            unseen |= id == UNSEEN;
+            Feature { id, value }
+        }));
+        self.columns = which;
+        if values.iter().fold(false, |some, value| some | value.is_nan()) {
+            features.retain(|feature| !feature.value.is_nan());
+            let there = (0..values.len()).filter(|&position| !values[position].is_nan());
+            self.columns = RowColumns::Some(there.map(|position| index(position) as u32).collect());
+        }
+        unseen
+    }
+
+    fn decide(&mut self, learner: &mut Learner) -> Result<Decision, Error> {
+        let names = RowNames { columns: &self.columns, names: self.batch.columns };
+        let decision = learner.decide(&mut self.event, &names)?;
+        self.remember_stats_ids();
+        Ok(decision)
+    }
+
+    /// Learn the row that was just decided on.
+    fn learn_decided(
+        &mut self,
+        learner: &mut Learner,
+        label: &Label,
+        decision: &Decision,
+    ) -> Result<(), Error> {
+        let names = RowNames { columns: &self.columns, names: self.batch.columns };
+        let (weight, products) = (decision.weight(), Some(decision.products()));
+        if learner.learn_decided(&mut self.event.features, &names, label, weight, products)? {
+            self.remember_ids();
+        }
+        Ok(())
+    }
+
+    fn learn(&mut self, learner: &mut Learner, label: &Label) -> Result<(), Error> {
+        let names = RowNames { columns: &self.columns, names: self.batch.columns };
+        if learner.learn(&mut self.event, &names, label)? {
+            self.remember_ids();
+        }
+        self.remember_stats_ids();
+        Ok(())
+    }
+
+    /// Look the names of the row that was read last up again: where names are let go, ids change.
+    fn forget(&mut self) {
+        // The learner's own features may stand at the end.
+        for position in 0..self.event.features.len().min(self.count()) {
+            let column = self.columns.column(position);
+            self.ids[column] = UNSEEN;
+            if let Some(stats_id) = self.stats_ids.get_mut(column) {
+                *stats_id = UNSEEN;
+            }
+        }
+    }
+
+    /// How many features the row has.
+    fn count(&self) -> usize {
+        match &self.columns {
+            RowColumns::Row(columns) => columns.len(),
+            RowColumns::All => self.batch.width,
+            RowColumns::Some(columns) => columns.len(),
+        }
+    }
+
+    fn remember_ids(&mut self) {
+        for (position, feature) in self.event.features.iter().take(self.count()).enumerate() {
+            self.ids[self.columns.column(position)] = feature.id;
+        }
+    }
+
+    fn remember_stats_ids(&mut self) {
+        if std::mem::take(&mut self.unseated) {
+            for (position, &stats_id) in self.event.stats_ids.iter().enumerate() {
+                self.stats_ids[self.columns.column(position)] = stats_id;
+            }
+        }
+    }
+}
+
+fn at_row(row: usize, error: Error) -> Error {
+    match error {
+        Error::Event(text) => Error::Event(format!("X, row {row}: {text}")),
+        Error::Label(text) => Error::Label(format!("y, row {row}: {text}")),
+        Error::Step(text) => {
+            Error::Step(format!("X, row {row}: {text} The rows before it were done."))
+        }
+        other => other,
+    }
+}
+
+impl Learner {
+    /// Check that labels fit, as if they were learned in this order.
+    pub fn check_labels<'a>(
+        &self,
+        labels: impl IntoIterator<Item = Option<&'a Label>>,
+    ) -> Result<(), Error> {
+        let mut known = self.labels().clone();
+        let mut fine = [None, None]; // the last two that were looked at: most are one of them
+        for (row, label) in labels.into_iter().enumerate() {
+            let Some(label) = label else { continue };
+            if fine.iter().flatten().any(|&one| label.is_written_like(one)) {
+                continue;
+            }
+            let reading = known.read(label).map_err(|error| at_row(row, error))?;
+            if known.is_binary() {
+                known.learn(&reading, label); // its form binds those that follow
+            }
+            fine = [Some(label), fine[0]];
+        }
+        Ok(())
+    }
+
+    /// The whole loop: decide on each event, and learn those asked for whose label there is.
+    ///
+    /// `decided` is told each decision. `tick` is called before each row; its `false` stops the batch there.
+    pub fn simulate(
+        &mut self,
+        batch: &Batch<'_>,
+        labels: &[Option<Label>],
+        mut decided: impl FnMut(Decision),
+        mut tick: impl FnMut(usize) -> bool,
+    ) -> Result<(), Error> {
+        self.check_labels(labels.iter().map(Option::as_ref))?;
+        let mut reader = RowReader::new(self, batch)?;
+        for (row, label) in labels.iter().enumerate() {
+            if !tick(row) {
+                return Err(Error::Interrupted);
+            }
+            reader.read(self, row);
+            let decision = reader.decide(self).map_err(|error| at_row(row, error))?;
+            decided(decision);
+            if let (true, Some(label)) = (decision.asked, label) {
+                reader.learn_decided(self, label, &decision).map_err(|error| at_row(row, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Learn every event.
+    pub fn learn_many(
+        &mut self,
+        batch: &Batch<'_>,
+        labels: &[Label],
+        mut tick: impl FnMut(usize) -> bool,
+    ) -> Result<(), Error> {
+        self.check_labels(labels.iter().map(Some))?;
+        let mut reader = RowReader::new(self, batch)?;
+        for (row, label) in labels.iter().enumerate() {
+            if !tick(row) {
+                return Err(Error::Interrupted);
+            }
+            reader.read(self, row);
+            reader.learn(self, label).map_err(|error| at_row(row, error))?;
+        }
+        Ok(())
+    }
+
+    /// Show each event's features to `visit`.
+    pub fn visit(
+        &self,
+        batch: &Batch<'_>,
+        mut tick: impl FnMut(usize) -> bool,
+        mut visit: impl FnMut(&Self, &[Feature]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut reader = RowReader::new(self, batch)?;
+        for row in 0..batch.len() {
+            if !tick(row) {
+                return Err(Error::Interrupted);
+            }
+            reader.read(self, row);
+            self.transform(&mut reader.event)
+                .and_then(|()| visit(self, &reader.event.features))
+                .map_err(|error| at_row(row, error))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! A whole file through a learner: exactly `decide` and `learn_decided` in turn, event by event.
+
+use crate::error::Error;
+use crate::label::{Label, Labels, Target};
+use crate::learner::Learner;
+use crate::learner::decision::Decision;
+use crate::learner::event_buffer::EventBuffer;
+use crate::learner::resolve::NameResolver;
+use crate::readers::record::{Record, RecordError, RecordNames};
+use crate::readers::{NextLine, Reader};
+
+/// What has happened so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunCounts {
+    /// Events decided on.
+    pub events: u64,
+    /// Those whose label the file has.
+    pub labelled: u64,
+    /// Those of them that were predicted wrongly; always 0 in regression.
+    pub mistakes: u64,
+    /// In regression: the sum of |label - prediction|.
+    pub absolute_error: f64,
+    pub asked: u64,
+    pub learned: u64,
+}
+
+impl RunCounts {
+    /// Count a decision, and what the file says of its event.
+    fn count(&mut self, decision: &Decision, target: Option<Target>) {
+        self.events += 1;
+        self.asked += u64::from(decision.asked);
+        match target {
+            Some(Target::Class(class)) => {
+                self.labelled += 1;
+                self.mistakes += u64::from(decision.class != Some(class));
+            }
+            Some(Target::Value(value)) => {
+                self.labelled += 1;
+                self.absolute_error += (value - decision.margin).abs();
+            }
+            None => {}
+        }
+    }
+}
+
+/// How far it has come, for who watches.
+#[derive(Clone, Copy)]
+pub struct Progress<'a> {
+    pub run: &'a RunCounts,
+    pub reader: &'a Reader,
+    /// Whether it waits for its file.
+    pub waiting: bool,
+}
+
+impl Learner {
+    /// Decide on each event of a file, and learn those asked for whose label there is.
+    ///
+    /// `tick` is called before each line; its `false` stops there.
+    /// `decided` sees each decision before its label is learned. What was done before an error stays
+    /// done, and is counted in `run`.
+    pub fn simulate_file(
+        &mut self,
+        reader: &mut Reader,
+        run: &mut RunCounts,
+        mut tick: impl FnMut(Progress<'_>) -> bool,
+        mut decided: impl FnMut(&Self, &Record, &Decision) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (mut record, mut pass) = (Record::default(), Pass::new(self));
+        let mut waiting = false;
+        loop {
+            if !tick(Progress { run, reader, waiting }) {
+                return Err(Error::Interrupted);
+            }
+            waiting = false;
+            let step = match reader.read(&mut record) {
+                Ok(NextLine::End) => return Ok(()),
+                Ok(NextLine::Nothing) => continue,
+                Ok(NextLine::Event { line, header }) => {
+                    let (places, texts) =
+                        (std::mem::take(&mut record.places), std::mem::take(&mut record.texts));
+                    let given = RecordNames { line, header, texts: &texts, places: &places };
+                    let step = pass.step(self, &mut record, &given, run, &mut decided);
+                    (record.places, record.texts) = (places, texts);
+                    step.map_err(|error| at_line(reader, error))
+                }
+                Err(RecordError::Line(reason)) => Err(reader.error(RecordError::Line(reason))),
+                Err(RecordError::Paused) => {
+                    waiting = true;
+                    continue;
+                }
+                Err(refused @ RecordError::File(_)) => return Err(reader.error(refused)),
+            };
+            match step {
+                Ok(()) => {}
+                Err(
+                    error @ (Error::File(_) | Error::Label(_) | Error::Step(_) | Error::Event(_)),
+                ) => reader.skip(error)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// What a pass over a file needs from event to event.
+struct Pass {
+    /// The form of the labels that the file has had so far.
+    labels: Labels,
+    resolver: NameResolver,
+    event: EventBuffer,
+}
+
+impl Pass {
+    fn new(learner: &Learner) -> Self {
+        Self {
+            labels: learner.labels().clone(),
+            resolver: NameResolver::default(),
+            event: EventBuffer::default(),
+        }
+    }
+
+    fn step(
+        &mut self,
+        learner: &mut Learner,
+        record: &mut Record,
+        given: &RecordNames<'_>,
+        run: &mut RunCounts,
+        decided: &mut impl FnMut(&Learner, &Record, &Decision) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let target = match &record.label {
+            Some(label) => Some(self.target(learner, label)?),
+            None => None,
+        };
+        let event = &mut self.event;
+        std::mem::swap(&mut event.features, &mut record.features);
+        let resolved = self.resolver.find(learner, event, given, record.may_repeat);
+        resolved.map_err(Error::File)?;
+        let decision = learner.decide(event, given)?;
+        run.count(&decision, target);
+        decided(learner, record, &decision)?;
+        if let (true, Some(label)) = (decision.asked, &record.label) {
+            let (weight, products) = (decision.weight(), Some(decision.products()));
+            learner.learn_decided(&mut event.features, given, label, weight, products)?;
+            run.learned += 1;
+        }
+        Ok(())
+    }
+
+    /// What a label says, if it fits those before it.
+    fn target(&mut self, learner: &Learner, label: &Label) -> Result<Target, Error> {
+        if !self.labels.is_binary() {
+            return Ok(learner.labels.read(label)?.target);
+        }
+        let parsed = self.labels.read(label)?;
+        self.labels.learn(&parsed, label);
+        Ok(parsed.target)
+    }
+}
+
+fn at_line(reader: &Reader, error: Error) -> Error {
+    let here = reader.here();
+    match error {
+        Error::File(text) => Error::File(format!("{here}: {text}")),
+        Error::Event(text) => Error::Event(format!("{here}: {text}")),
+        Error::Label(text) => Error::Label(format!("{here}: {text}")),
+        Error::Step(text) => Error::Step(format!("{here}: {text}")),
+        other => other,
+    }
+}

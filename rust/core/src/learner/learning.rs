@@ -1,0 +1,178 @@
+//! Learning an event: everything that can fail first, then everything that changes.
+
+use crate::error::Error;
+use crate::event::{Feature, FeatureId, Name, Names, UNKNOWN};
+use crate::label::{Label, ParsedLabel, Target};
+use crate::learner::event_buffer::{EventBuffer, is_left_out};
+use crate::learner::history::FeatureHistory;
+use crate::learner::{Learner, known};
+use crate::model::example::{CachedProducts, Example, Outcome};
+
+/// An event's names, and behind them the learner's own.
+struct WithOwn<'a, N: ?Sized> {
+    names: &'a N,
+    given: usize,
+    own: &'static [Name<'static>],
+}
+
+impl<N: Names + ?Sized> Names for WithOwn<'_, N> {
+    fn name(&self, position: usize) -> Name<'_> {
+        match position.checked_sub(self.given) {
+            None => self.names.name(position),
+            Some(place) => self.own[place],
+        }
+    }
+}
+
+/// What becomes of an event's new names.
+struct Admission {
+    /// Positions of those that are learned, in the order in which they get their ids.
+    new: Vec<usize>,
+    /// How many found no room.
+    refused: u64,
+}
+
+impl Learner {
+    /// Learn an event of the stream that no decision was made about. True if it had new names.
+    pub fn learn(
+        &mut self,
+        event: &mut EventBuffer,
+        names: &(impl Names + ?Sized),
+        label: &Label,
+    ) -> Result<bool, Error> {
+        self.observe(event, names)?;
+        if self.model.uses_scaler() {
+            self.labels.read(label)?;
+            self.vocabulary.room_for(event.features.len())?;
+            self.model.check(&event.features)?;
+            self.commit(event, names); // nothing can fail from here on
+        }
+        let grew = self.learn_decided(&mut event.features, names, label, 1.0, None)?;
+        self.commit(event, names);
+        Ok(grew)
+    }
+
+    /// Learn an event that was decided on before: its features as [`Self::decide`] left them, the
+    /// learner's own at their end. `weight` is what the label counts for the probabilities, `products`
+    /// those of the decision if nothing was learned since. New names get their ids, which are filled
+    /// in. True if there were any. Where features are evicted, no earlier id is right any more.
+    pub fn learn_decided(
+        &mut self,
+        features: &mut [Feature],
+        names: &(impl Names + ?Sized),
+        label: &Label,
+        weight: f64,
+        products: Option<CachedProducts>,
+    ) -> Result<bool, Error> {
+        if self.is_closed() && features.iter().any(|feature| feature.id == UNKNOWN) {
+            return self.learn_decided(&mut known(features), names, label, weight, None);
+        }
+        let given = features.len() - self.own_names().len();
+        let names = WithOwn { names, given, own: self.own_names() };
+        let parsed = self.labels.read(label)?;
+        let admission = self.admit(features, &names)?;
+        let left; // what is left of an event whose names were refused
+        let (features, products) = if admission.refused == 0 {
+            (&*features, products)
+        } else {
+            left = known(features);
+            (&left[..], None)
+        };
+        let example = self.example(features, parsed.target, admission.new.len(), products);
+        let outcome = self.model.learn(&example, self.scaler.as_ref(), &mut self.draws)?;
+
+        // From here on nothing can fail.
+        (self.positives, self.negatives) = (example.positives, example.negatives);
+        self.learned += 1;
+        self.learn_label(&parsed, label, &outcome, weight);
+        self.insert_names(&admission.new, &names);
+        for feature in features {
+            self.history[feature.id as usize].note(self.learned);
+        }
+        self.refused += admission.refused;
+        self.evict();
+        Ok(!admission.new.is_empty())
+    }
+
+    /// Give an event's new names the ids that they will get, in the order of the names, except those
+    /// that find no room here or in the scaler.
+    fn admit(
+        &self,
+        features: &mut [Feature],
+        names: &WithOwn<'_, impl Names + ?Sized>,
+    ) -> Result<Admission, Error> {
+        let mut new: Vec<usize> = Vec::new();
+        let unknown = |some, feature: &Feature| some | (feature.id == UNKNOWN);
+        if features.iter().fold(false, unknown) {
+            new.extend((0..features.len()).filter(|&i| features[i].id == UNKNOWN));
+            new.sort_unstable_by(|&a, &b| names.name(a).cmp(&names.name(b)));
+        }
+        let refused = self.refuse(&mut new, features, names.given);
+        self.vocabulary.room_for(new.len())?;
+        for (rank, &position) in new.iter().enumerate() {
+            features[position].id = (self.vocabulary.len() + rank) as FeatureId;
+        }
+        Ok(Admission { new, refused })
+    }
+
+    /// Take those of an event's new names out that find no room, and count them.
+    fn refuse(&self, new: &mut Vec<usize>, features: &[Feature], given: usize) -> u64 {
+        let (Some(capacity), false) = (self.config.capacity, new.is_empty()) else { return 0 };
+        let carried = features[..given].iter().filter(|feature| feature.id != UNKNOWN).count();
+        let mut room = capacity.room(self.given_names(), carried);
+        let all = new.len();
+        new.retain(|&position| {
+            let own = position >= given;
+            let left_out = self.scaler.is_some() && is_left_out(features[position].value);
+            let comes = own || (room > 0 && !left_out);
+            room -= usize::from(comes && !own);
+            comes
+        });
+        (all - new.len()) as u64
+    }
+
+    /// What the model is to learn.
+    fn example<'a>(
+        &self,
+        features: &'a [Feature],
+        target: Target,
+        new: usize,
+        products: Option<CachedProducts>,
+    ) -> Example<'a> {
+        let binary = self.labels.is_binary();
+        let positive = binary && target == Target::Class(1);
+        let known = self.vocabulary.len();
+        Example {
+            features,
+            target,
+            known,
+            names: known + new,
+            positives: self.positives + u64::from(positive),
+            negatives: self.negatives + u64::from(binary && !positive),
+            products,
+        }
+    }
+
+    /// Tell whoever follows the labels.
+    fn learn_label(&mut self, parsed: &ParsedLabel, label: &Label, outcome: &Outcome, weight: f64) {
+        self.labels.learn(parsed, label);
+        self.query.on_learned(outcome.mistake);
+        if let Target::Class(class) = parsed.target {
+            self.calibration.learn(outcome.scores.as_slice(), class, weight);
+        }
+    }
+
+    fn insert_names(&mut self, new: &[usize], names: &WithOwn<'_, impl Names + ?Sized>) {
+        for &position in new {
+            let name = names.name(position);
+            let id = self.vocabulary.insert(name);
+            self.history.push(FeatureHistory::new(self.learned));
+            if let Some(place) = position.checked_sub(names.given) {
+                self.own_ids[place] = id;
+            }
+            if let Some(scaler) = &mut self.scaler {
+                scaler.on_learned(name);
+            }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! A learner: a model with everything around it that all models share: names, labels, questions,
+//! counters, the running scaler.
+
+pub mod batch;
+pub mod decision;
+pub mod decision_writer;
+pub mod event_buffer;
+mod eviction;
+pub mod file;
+pub mod history;
+mod learning;
+mod observing;
+pub mod own_features;
+mod resolve;
+pub mod snapshot;
+
+use crate::capacity::{Capacity, EvictionPolicy};
+use crate::error::Error;
+use crate::event::{Feature, FeatureId, Name, Names, UNKNOWN};
+use crate::label::{Label, Labels};
+use crate::learner::decision::Decision;
+use crate::learner::event_buffer::EventBuffer;
+use crate::learner::history::FeatureHistory;
+use crate::learner::own_features::OwnFeatures;
+use crate::model::example::{Score, finite_norm, squared_norm};
+use crate::model::{Model, ModelConfig};
+use crate::rules::calibration::Calibration;
+use crate::rules::query::{Query, QueryContext, QueryRule, Scaled};
+use crate::scaling::RunningScaler;
+use crate::storage::rng::Generator;
+use crate::storage::vocabulary::Vocabulary;
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub model: ModelConfig,
+    pub query: QueryRule,
+    /// Whether raw values are brought to one scale.
+    pub scaled: bool,
+    /// Only the names of the first learned round are ever used.
+    pub closed: bool,
+    /// How many names are kept, if not all.
+    pub capacity: Option<Capacity>,
+    /// A summary needs a scaler.
+    pub own: OwnFeatures,
+    pub labels: Labels,
+    pub seed: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Learner {
+    config: Config,
+    vocabulary: Vocabulary,
+    model: Model,
+    scaler: Option<RunningScaler>,
+    history: Vec<FeatureHistory>,
+    labels: Labels,
+    query: Query,
+    calibration: Calibration,
+    coins: Generator,
+    draws: Generator,
+    /// Ids of the learner's own features, in order; `UNKNOWN` until they are learned.
+    own_ids: Vec<FeatureId>,
+    positives: u64,
+    negatives: u64,
+    seen: u64,
+    asked: u64,
+    learned: u64,
+    refused: u64,
+    evicted: u64,
+}
+
+impl Learner {
+    pub fn new(config: Config) -> Result<Self, Error> {
+        let model = Model::new(config.model, config.labels.vectors())?;
+        if config.capacity.is_some() && !model.can_evict() {
+            return Err(Error::Parameter("max_features: this model cannot be bounded.".to_owned()));
+        }
+        let coins = Generator::from_seed(config.seed);
+        let mut draws = coins.jumped();
+        let summarizes = config.own == OwnFeatures::Summary;
+        Ok(Self {
+            model,
+            scaler: config.scaled.then(|| RunningScaler::new(summarizes, config.capacity)),
+            labels: config.labels.clone(),
+            vocabulary: Vocabulary::default(),
+            history: Vec::new(),
+            query: Query::new(config.query, &mut draws),
+            calibration: Calibration::default(),
+            coins,
+            draws,
+            own_ids: vec![UNKNOWN; config.own.names().len()],
+            config,
+            positives: 0,
+            negatives: 0,
+            seen: 0,
+            asked: 0,
+            learned: 0,
+            refused: 0,
+            evicted: 0,
+        })
+    }
+
+    /// Events decided on.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Events whose label was asked for.
+    pub fn asked(&self) -> u64 {
+        self.asked
+    }
+
+    /// Events learned.
+    pub fn learned(&self) -> u64 {
+        self.learned
+    }
+
+    /// How often a new name was left out of an event learned, for want of room.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Features evicted. When it grows, feature ids change.
+    pub fn evicted(&self) -> u64 {
+        self.evicted
+    }
+
+    /// Whether feature ids can change at all.
+    pub fn evicts(&self) -> bool {
+        self.config.capacity.is_some_and(Capacity::evicts)
+    }
+
+    /// Labels learned that were (negative, positive); with several classes and in regression none.
+    pub fn learned_of_each(&self) -> (u64, u64) {
+        (self.negatives, self.positives)
+    }
+
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    pub fn vocabulary_len(&self) -> usize {
+        self.vocabulary.len()
+    }
+
+    pub fn id(&self, name: Name<'_>) -> FeatureId {
+        self.vocabulary.id(name)
+    }
+
+    pub fn name(&self, id: FeatureId) -> Name<'_> {
+        self.vocabulary.name(id)
+    }
+
+    pub fn history(&self, id: FeatureId) -> FeatureHistory {
+        self.history[id as usize]
+    }
+
+    /// The weight of a feature in a weight vector (0 if binary, else the class).
+    pub fn weight(&self, id: FeatureId, vector: usize) -> f64 {
+        self.model.weight(id, vector)
+    }
+
+    /// What the model says of itself beside its weights.
+    pub fn note(&self) -> Option<String> {
+        self.model.note()
+    }
+
+    /// How many names it knows, learned or only observed.
+    pub fn names_met(&self) -> usize {
+        let observed = self.scaler.as_ref().map_or(0, |scaler| scaler.vocabulary().len());
+        self.vocabulary.len().max(observed)
+    }
+
+    /// Whether values are scaled, and so differ from what an event gave.
+    pub fn is_scaled(&self) -> bool {
+        self.scaler.is_some()
+    }
+
+    /// The names of the features that it adds to the end of every event.
+    pub fn own_names(&self) -> &'static [Name<'static>] {
+        self.config.own.names()
+    }
+
+    /// Whether a new name means nothing to this learner.
+    fn is_closed(&self) -> bool {
+        self.config.closed && self.learned > 0
+    }
+
+    /// Whether a new name would be refused.
+    fn is_full(&self) -> bool {
+        self.config.capacity.is_some_and(|capacity| {
+            capacity.policy == EvictionPolicy::Refuse && self.given_names() >= capacity.most()
+        })
+    }
+
+    /// Names learned, without the learner's own.
+    fn given_names(&self) -> usize {
+        let own = self.own_ids.iter().filter(|&&id| id != UNKNOWN).count();
+        self.vocabulary.len() - own
+    }
+
+    /// The index of the predicted label, and the margin. Changes nothing.
+    pub fn predict(&self, features: &[Feature]) -> Result<(Option<usize>, f64), Error> {
+        let Score { class, margin, .. } = self.model.score(features, &self.draws)?;
+        Ok((class, margin))
+    }
+
+    /// One score per known label; of two labels the first scores 0, the second the margin.
+    pub fn scores(&self, features: &[Feature]) -> Result<Vec<f64>, Error> {
+        self.model.scores(features, &self.draws)
+    }
+
+    /// A prediction in the form in which the learner speaks of labels; in regression the number.
+    pub fn prediction(&self, class: Option<usize>, margin: f64) -> Option<Label> {
+        if self.labels.is_number() {
+            return Some(Label::Real(margin));
+        }
+        class.map(|class| self.labels.label(class))
+    }
+
+    /// One probability per known label, by what the labels learned so far say of the margins.
+    pub fn probabilities(&self, features: &[Feature]) -> Result<Vec<f64>, Error> {
+        if self.labels.is_number() {
+            return Err(Error::Parameter(
+                "predict_proba: this learner predicts a number; there are no classes to give \
+                 probabilities."
+                    .to_owned(),
+            ));
+        }
+        if let Some(shares) = self.model.probabilities(features) {
+            return Ok(shares);
+        }
+        let scores = self.scores(features)?;
+        Ok(self.calibration.probabilities(&scores))
+    }
+
+    /// Predict an event of the stream and decide whether to ask: draws one coin. The features
+    /// are left as the model sees them.
+    pub fn decide(
+        &mut self,
+        event: &mut EventBuffer,
+        names: &(impl Names + ?Sized),
+    ) -> Result<Decision, Error> {
+        self.observe(event, names)?;
+        let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
+        let decision = self.ask(&event.features, scaled)?;
+        self.commit(event, names);
+        Ok(decision)
+    }
+
+    /// Whether to ask for the label of an event that the scaler does not count: draws one coin.
+    pub fn query(&mut self, features: &[Feature]) -> Result<bool, Error> {
+        let scaled = match &self.scaler {
+            None => Scaled::No,
+            Some(scaler) if scaler.vocabulary().len() == 0 => Scaled::Nothing,
+            Some(_) => Scaled::Running,
+        };
+        Ok(self.ask(features, scaled)?.asked)
+    }
+
+    fn ask(&mut self, features: &[Feature], scaled: Scaled) -> Result<Decision, Error> {
+        let score = self.model.score(features, &self.draws)?;
+        let now = self.query_context(&score, features, scaled)?;
+        let coin = self.coins.uniform();
+        let decision = Decision::new(&score, self.query.ask(now, coin));
+        self.seen += 1;
+        self.asked += u64::from(decision.asked);
+        Ok(decision)
+    }
+
+    fn query_context(
+        &self,
+        score: &Score,
+        features: &[Feature],
+        scaled: Scaled,
+    ) -> Result<QueryContext, Error> {
+        let squared_norm = if !self.query.uses_norm() {
+            0.0
+        } else if self.is_closed() || self.is_full() {
+            squared_norm(&known(features))?
+        } else {
+            score.squared_norm.map_or_else(|| squared_norm(features), finite_norm)?
+        };
+        let given = &features[..features.len() - self.own_ids.len()];
+        Ok(QueryContext {
+            t: self.seen + 1,
+            asked: self.asked,
+            confidence: score.confidence,
+            squared_norm,
+            learned: self.learned,
+            all_zero: self.learned == 0 && given.iter().all(|feature| feature.value == 0.0),
+            scaled,
+        })
+    }
+
+    /// What each feature adds to the margin, and what [`Self::decide`] would say. Changes nothing.
+    pub fn explain(&self, features: &[Feature]) -> Result<(Vec<f64>, Decision), Error> {
+        let score = self.model.score(features, &self.draws)?;
+        let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
+        let now = self.query_context(&score, features, scaled)?;
+        let decision = Decision::new(&score, self.query.clone().ask(now, 1.0));
+        Ok((self.model.contributions(features, &self.draws), decision))
+    }
+
+    /// What else the model can say of an event, by name. Changes nothing.
+    pub fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
+        self.model.details(features)
+    }
+}
+
+/// The features whose names are known.
+fn known(features: &[Feature]) -> Vec<Feature> {
+    features.iter().copied().filter(|feature| feature.id != UNKNOWN).collect()
+}

@@ -1,0 +1,265 @@
+//! From the names of a record to feature ids, with as little hashing as possible.
+//!
+//! Unless features are evicted an id never changes, so what was found stays found: columns and small
+//! numbers have a table, and texts that came lately a place each in another, by a few of their bytes.
+
+use crate::event::{Feature, FeatureId, Names, UNKNOWN};
+use crate::learner::Learner;
+use crate::learner::event_buffer::EventBuffer;
+use crate::readers::fingerprint::Fingerprint;
+use crate::readers::record::{NameRef, RecordNames, is_there_twice};
+use crate::storage::vocabulary::Vocabulary;
+
+/// Numbers below this have a place in the table.
+const SMALL: i64 = 1 << 22;
+/// Pairs of places for texts, at first and at most.
+const FEWEST: usize = 1 << 7;
+const MOST: usize = 1 << 16;
+
+/// A text met lately.
+#[derive(Clone, Copy)]
+struct CachedName {
+    fingerprint: Fingerprint,
+    id: FeatureId,
+}
+
+const NONE: CachedName = CachedName { fingerprint: Fingerprint::NONE, id: UNKNOWN };
+
+/// Two texts that share a line of the cache.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct CacheLine([CachedName; 2]);
+
+/// Slots by number, by column and by text.
+#[derive(Default)]
+struct IdCache {
+    numbers: Vec<FeatureId>,
+    columns: Vec<FeatureId>,
+    texts: Vec<CacheLine>,
+    /// What is left of the hash of a text, shifted by this, is the place of its pair.
+    shift: u32,
+}
+
+impl IdCache {
+    /// The id of the name at a position, or `UNKNOWN`.
+    #[inline(always)]
+    fn find(
+        &mut self,
+        vocabulary: &Vocabulary,
+        given: &RecordNames<'_>,
+        position: usize,
+    ) -> FeatureId {
+        let known = match given.places[position] {
+            NameRef::Number(number) => self.numbers.get(number as usize),
+            NameRef::Column(column) => self.columns.get(column as usize),
+            NameRef::Line { start, end } => {
+                let fingerprint = Fingerprint::of(given.line.as_bytes(), start, end);
+                return self.find_text(vocabulary, given, position, fingerprint);
+            }
+            NameRef::Text { start, end } => {
+                let fingerprint = Fingerprint::of(given.texts.as_bytes(), start, end);
+                return self.find_text(vocabulary, given, position, fingerprint);
+            }
+        };
+        match known {
+            Some(&id) if id != UNKNOWN => id,
+            _ => self.look_up(vocabulary, given, position),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(
+        &mut self,
+        vocabulary: &Vocabulary,
+        given: &RecordNames<'_>,
+        position: usize,
+    ) -> FeatureId {
+        let id = vocabulary.id(given.name(position));
+        let (ids, index) = match given.places[position] {
+            NameRef::Number(number @ 0..SMALL) => (&mut self.numbers, number as usize),
+            NameRef::Column(column) => (&mut self.columns, column as usize),
+            _ => return id,
+        };
+        if index >= ids.len() {
+            ids.resize((index + 1).next_power_of_two(), UNKNOWN);
+        }
+        ids[index] = id;
+        id
+    }
+
+    #[inline(always)]
+    fn find_text(
+        &mut self,
+        vocabulary: &Vocabulary,
+        given: &RecordNames<'_>,
+        position: usize,
+        fingerprint: Fingerprint,
+    ) -> FeatureId {
+        if let Some(CacheLine(pair)) = self.texts.get((fingerprint.hash() >> self.shift) as usize) {
+            for met in pair {
+                if met.fingerprint == fingerprint
+                    && (fingerprint.is_all() || is_name(vocabulary, met.id, given, position))
+                {
+                    return met.id;
+                }
+            }
+        }
+        self.look_up_text(vocabulary, given, position, fingerprint)
+    }
+
+    #[inline(never)]
+    fn look_up_text(
+        &mut self,
+        vocabulary: &Vocabulary,
+        given: &RecordNames<'_>,
+        position: usize,
+        fingerprint: Fingerprint,
+    ) -> FeatureId {
+        let id = vocabulary.id(given.name(position));
+        if id == UNKNOWN {
+            return id;
+        }
+        if self.texts.len() < vocabulary.len().min(MOST) {
+            let pairs = (2 * vocabulary.len()).next_power_of_two().clamp(FEWEST, MOST);
+            self.texts = vec![CacheLine([NONE; 2]); pairs];
+            self.shift = u64::BITS - pairs.ilog2();
+        }
+        let CacheLine([first, second]) =
+            &mut self.texts[(fingerprint.hash() >> self.shift) as usize];
+        *(if first.id == UNKNOWN { first } else { second }) = CachedName { fingerprint, id };
+        id
+    }
+}
+
+#[inline(never)]
+fn is_name(
+    vocabulary: &Vocabulary,
+    id: FeatureId,
+    given: &RecordNames<'_>,
+    position: usize,
+) -> bool {
+    vocabulary.name(id) == given.name(position)
+}
+
+#[derive(Default)]
+pub struct NameResolver {
+    ids: IdCache,
+    stats_ids: IdCache,
+    /// The event in which an id was met last, to see a name that is there twice.
+    met: Vec<u64>,
+    events: u64,
+}
+
+impl NameResolver {
+    /// Fill in the ids of a record's features and of their statistics, and refuse a name that is there twice or is the
+    /// learner's own.
+    pub fn find(
+        &mut self,
+        learner: &Learner,
+        event: &mut EventBuffer,
+        given: &RecordNames<'_>,
+        may_repeat: bool,
+    ) -> Result<(), String> {
+        self.events += 1;
+        let evicts = learner.evicts();
+        for (position, feature) in event.features.iter_mut().enumerate() {
+            feature.id = if evicts {
+                learner.vocabulary.id(given.name(position))
+            } else {
+                self.ids.find(&learner.vocabulary, given, position)
+            };
+        }
+        if !learner.own_ids.is_empty() {
+            for (position, feature) in event.features.iter().enumerate() {
+                if learner.own_ids.contains(&feature.id) {
+                    learner.config.own.check(given.name(position))?;
+                }
+            }
+        }
+        if may_repeat {
+            self.check(&event.features, learner.vocabulary.len(), given)?;
+        }
+        if let Some(scaler) = &learner.scaler {
+            event.stats_ids.clear();
+            for position in 0..event.features.len() {
+                event.stats_ids.push(if evicts {
+                    scaler.stats_id(given.name(position))
+                } else {
+                    self.stats_ids.find(scaler.vocabulary(), given, position)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check(
+        &mut self,
+        features: &[Feature],
+        names: usize,
+        given: &RecordNames<'_>,
+    ) -> Result<(), String> {
+        if self.met.len() < names {
+            self.met.resize(names.next_power_of_two(), 0);
+        }
+        let mut unknown = 0;
+        for (position, feature) in features.iter().enumerate() {
+            if feature.id == UNKNOWN {
+                unknown += 1;
+            } else if std::mem::replace(&mut self.met[feature.id as usize], self.events)
+                == self.events
+            {
+                return Err(is_there_twice(given.name(position)));
+            }
+        }
+        if unknown > 1 {
+            let positions = 0..features.len() as u32;
+            let unknown = positions.filter(|&i| features[i as usize].id == UNKNOWN);
+            given.check_some(unknown.collect())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Name;
+
+    #[test]
+    fn an_id_is_that_of_the_vocabulary_whatever_was_met_before() {
+        let mut texts: Vec<String> = (0..3_000).map(|i| format!("word-{i}")).collect();
+        texts.extend((0..300).map(|i| format!("begins-alike-{i}-ends-alike")));
+        texts.extend((0..20).map(|length| "x".repeat(length)));
+        texts.push("äöü".to_owned());
+        let mut vocabulary = Vocabulary::default();
+        let mut known = IdCache::default();
+        for round in 0..4 {
+            // In a line each has others beside it, in the texts too; some are learned later.
+            let line = texts.join("\"");
+            let (mut places, mut start) = (Vec::new(), 0);
+            for text in &texts {
+                let (from, to) = (start as u32, (start + text.len()) as u32);
+                places.push(NameRef::Line { start: from, end: to });
+                places.push(NameRef::Text { start: from, end: to });
+                start += text.len() + 1;
+            }
+            for number in [-1, 0, 7, SMALL - 1, SMALL, i64::MAX] {
+                places.push(NameRef::Number(number));
+            }
+            places.extend((0..20).map(NameRef::Column));
+            let given = RecordNames { line: &line, header: &texts, texts: &line, places: &places };
+            for position in 0..places.len() {
+                let id = known.find(&vocabulary, &given, position);
+                assert_eq!(id, vocabulary.id(given.name(position)), "{}", given.name(position));
+            }
+            for position in (round..places.len()).step_by(3) {
+                let name = given.name(position);
+                if vocabulary.id(name) == UNKNOWN {
+                    vocabulary.insert(name);
+                }
+            }
+        }
+        assert_ne!(vocabulary.id(Name::Text("word-7")), UNKNOWN);
+        assert!((vocabulary.len()..MOST).contains(&known.texts.len()));
+    }
+}

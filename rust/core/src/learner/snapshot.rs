@@ -1,0 +1,268 @@
+//! The model file: what a learner has learned, as bytes. `docs/model-file.md` describes it.
+//!
+//! The state holds what changes; the parameters stand in the header, which this crate carries
+//! as text and does not read. Nothing is trusted: a state that passed its checksum but does not
+//! fit its learner is refused.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::event::{Name, UNKNOWN};
+use crate::label::{Label, LabelForm, Labels};
+use crate::learner::history::FeatureHistory;
+use crate::learner::{Config, Learner};
+use crate::model::ModelState;
+use crate::rules::calibration::Calibration;
+use crate::rules::query::QueryState;
+use crate::scaling::{RunningScaler, ScalerState};
+use crate::storage::rng::Generator;
+
+const MAGIC: &[u8; 8] = b"HEADWATR";
+pub const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct LearnerState<'a> {
+    #[serde(borrow)]
+    names: Vec<Name<'a>>,
+    first: Vec<u64>,
+    last: Vec<u64>,
+    times: Vec<u64>,
+    label_form: LabelForm,
+    classes: Vec<Label>,
+    positives: u64,
+    negatives: u64,
+    seen: u64,
+    asked: u64,
+    learned: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    refused: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    evicted: u64,
+    query: QueryState,
+    calibration: Calibration,
+    coins: [u64; 4],
+    draws: [u64; 4],
+    #[serde(borrow)]
+    scaler: Option<ScalerState<'a>>,
+    model: ModelState,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// The bytes of a model file.
+pub fn write(learner: &Learner, header: &str) -> Result<Vec<u8>, Error> {
+    let unwritable = |what: String| Error::State(format!("model: cannot be written: {what}."));
+    let state = rmp_serde::to_vec_named(&learner.state()).map_err(|e| unwritable(e.to_string()))?;
+    let header_length = u32::try_from(header.len())
+        .map_err(|_| unwritable("its parameters are longer than 4 GiB".to_owned()))?;
+    let mut bytes = Vec::with_capacity(state.len() + header.len() + 28);
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&header_length.to_le_bytes());
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.extend_from_slice(&(state.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&state);
+    bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
+    Ok(bytes)
+}
+
+/// The header and the state of a model file, its checksum tested.
+pub fn split(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
+    let damaged = |what: &str| Error::State(format!("model file: {what}."));
+    let mut rest = bytes;
+    let mut take = |length: usize| {
+        let (part, after) = rest
+            .split_at_checked(length)
+            .ok_or_else(|| damaged("it ends too early; it was cut off"))?;
+        rest = after;
+        Ok::<_, Error>(part)
+    };
+    if take(8)? != MAGIC {
+        return Err(damaged("it does not begin as one; this is some other file"));
+    }
+    let version = u32::from_le_bytes(array(take(4)?));
+    if version != VERSION {
+        return Err(damaged(&format!(
+            "its format has version {version}, this program reads version {VERSION}"
+        )));
+    }
+    let length = u32::from_le_bytes(array(take(4)?)) as usize;
+    let header = take(length)?;
+    let length = u64::from_le_bytes(array(take(8)?));
+    let state = take(usize::try_from(length).unwrap_or(usize::MAX))?;
+    let checksum = u32::from_le_bytes(array(take(4)?));
+    if !rest.is_empty() {
+        return Err(damaged("there is more behind its end; it was altered"));
+    }
+    if checksum != crc32fast::hash(&bytes[..bytes.len() - 4]) {
+        return Err(damaged("its checksum is wrong; it was altered"));
+    }
+    let header = std::str::from_utf8(header).map_err(|_| damaged("its header is not UTF-8"))?;
+    Ok((header, state))
+}
+
+/// A reason that may quote the file, control characters made visible.
+fn visible(reason: &str) -> String {
+    let show = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+    reason.chars().map(show).collect()
+}
+
+/// Compares what is written to it with what is expected: the part that has not come yet, none if
+/// something else came.
+struct ExpectedBytes<'a>(Option<&'a [u8]>);
+
+impl std::io::Write for ExpectedBytes<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.and_then(|rest| rest.strip_prefix(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(bytes);
+    array
+}
+
+impl Learner {
+    fn state(&self) -> LearnerState<'_> {
+        LearnerState {
+            names: self.vocabulary.names().collect(),
+            first: self.history.iter().map(|entry| entry.first).collect(),
+            last: self.history.iter().map(|entry| entry.last).collect(),
+            times: self.history.iter().map(|entry| entry.times).collect(),
+            label_form: self.labels.form,
+            classes: if self.labels.is_multiclass() {
+                self.labels.classes.clone()
+            } else {
+                Vec::new()
+            },
+            positives: self.positives,
+            negatives: self.negatives,
+            seen: self.seen,
+            asked: self.asked,
+            learned: self.learned,
+            refused: self.refused,
+            evicted: self.evicted,
+            query: self.query.state(),
+            calibration: self.calibration,
+            coins: self.coins.words,
+            draws: self.draws.words,
+            scaler: self.scaler.as_ref().map(RunningScaler::state),
+            model: self.model.state(),
+        }
+    }
+
+    /// A learner with this configuration in the state that `bytes` hold.
+    pub fn restore(config: Config, bytes: &[u8]) -> Result<Self, Error> {
+        let unreadable = |what: String| {
+            let what = visible(&what);
+            Error::State(format!("model file: its state cannot be read: {what}."))
+        };
+        let state: LearnerState =
+            rmp_serde::from_slice(bytes).map_err(|e| unreadable(e.to_string()))?;
+        let mut written = ExpectedBytes(Some(bytes));
+        rmp_serde::encode::write_named(&mut written, &state)
+            .map_err(|e| unreadable(e.to_string()))?;
+        if written.0 != Some(&[]) {
+            return Err(unreadable("it is not as this program would have written it".to_owned()));
+        }
+        let mut learner = Self::new(config)?;
+        learner
+            .adopt(&state)
+            .map_err(|what| Error::State(format!("model file: its state does not fit: {what}.")))?;
+        Ok(learner)
+    }
+
+    fn adopt(&mut self, state: &LearnerState<'_>) -> Result<(), &'static str> {
+        state.check(&self.labels)?;
+        for &name in &state.names {
+            if self.vocabulary.id(name) != UNKNOWN {
+                return Err("a name stands there twice");
+            }
+            self.vocabulary.insert(name);
+        }
+        for (id, &name) in self.own_ids.iter_mut().zip(self.config.own.names()) {
+            *id = self.vocabulary.id(name);
+        }
+        if self.config.capacity.is_some_and(|bound| self.given_names() > bound.most()) {
+            return Err("it has more names than it should");
+        }
+        for ((&first, &last), &times) in state.first.iter().zip(&state.last).zip(&state.times) {
+            self.history.push(FeatureHistory { first, last, times });
+        }
+        self.labels.form = state.label_form;
+        if self.labels.is_multiclass() {
+            self.labels.classes.clone_from(&state.classes);
+        }
+        match (&mut self.scaler, &state.scaler) {
+            (None, None) => {}
+            (Some(scaler), Some(saved)) => {
+                scaler.adopt(saved)?;
+                state.names.iter().for_each(|&name| scaler.on_learned(name));
+            }
+            _ => return Err("it has a scaler and should have none, or the other way round"),
+        }
+        self.model.adopt(&state.model, state.names.len(), self.labels.vectors())?;
+        self.query.adopt(state.query)?;
+        self.calibration = state.calibration;
+        self.coins = Generator { words: state.coins };
+        self.draws = Generator { words: state.draws };
+        self.positives = state.positives;
+        self.negatives = state.negatives;
+        self.seen = state.seen;
+        self.asked = state.asked;
+        self.learned = state.learned;
+        self.refused = state.refused;
+        self.evicted = state.evicted;
+        Ok(())
+    }
+}
+
+impl LearnerState<'_> {
+    fn check(&self, labels: &Labels) -> Result<(), &'static str> {
+        let d = self.names.len();
+        if d >= UNKNOWN as usize - 1 {
+            return Err("it has too many names");
+        }
+        if [&self.first, &self.last, &self.times].iter().any(|column| column.len() != d) {
+            return Err("its history is not as long as its names");
+        }
+        let fixed = [LabelForm::Given, LabelForm::Open, LabelForm::Number];
+        let same = fixed.iter().all(|form| (labels.form == *form) == (self.label_form == *form));
+        if !same {
+            return Err("its labels are of another form");
+        }
+        if labels.is_multiclass() && !self.classes.starts_with(&labels.classes) {
+            return Err("its classes are others");
+        }
+        if self.classes.iter().any(|class| matches!(class, Label::Real(_))) {
+            return Err("a class is neither a text nor an integer nor a bool");
+        }
+        let distinct = |(i, class): (usize, &Label)| !self.classes[..i].contains(class);
+        if !self.classes.iter().enumerate().all(distinct) {
+            return Err("a class stands there twice");
+        }
+        if !self.calibration.is_sound() {
+            return Err("its calibration is no slope with what is known of it");
+        }
+        let most = u64::MAX / 2; // counters can go on without overflow
+        let counters = [self.positives, self.negatives, self.seen, self.asked, self.learned];
+        let counters = counters.into_iter().chain([self.refused, self.evicted]);
+        let mut counts = counters.chain(self.times.iter().copied());
+        if counts.any(|count| count > most) {
+            return Err("a counter is too large");
+        }
+        if self.coins == [0; 4] || self.draws == [0; 4] {
+            return Err("a generator is all zeros");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! What goes into a model and what comes out: examples, scores, outcomes.
+
+use crate::error::Error;
+use crate::event::Feature;
+use crate::label::Target;
+
+/// A prediction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// Index of the predicted label; none while no class is known, and in regression.
+    pub class: Option<usize>,
+    /// The margin, with several classes the lead over the second, in regression the prediction.
+    pub margin: f64,
+    /// How sure it is: what a query rule looks at.
+    pub confidence: f64,
+    /// ‖x‖², if it was found on the way.
+    pub squared_norm: Option<f64>,
+}
+
+impl Score {
+    /// A binary prediction by the sign of the margin.
+    pub fn by_sign(margin: f64) -> Self {
+        let class = Some(usize::from(margin > 0.0));
+        Self { class, margin, confidence: margin.abs(), squared_norm: None }
+    }
+}
+
+/// What a example found before it changed anything.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Whether the model was mistaken.
+    pub mistake: bool,
+    /// The scores of the known classes, 0 and the margin if there are two; none in regression.
+    pub scores: Scores,
+}
+
+#[derive(Clone, Debug)]
+pub enum Scores {
+    None,
+    Two([f64; 2]),
+    Several(Vec<f64>),
+}
+
+impl Scores {
+    pub fn by_margin(margin: f64) -> Self {
+        Self::Two([0.0, margin])
+    }
+
+    pub fn as_slice(&self) -> &[f64] {
+        match self {
+            Self::None => &[],
+            Self::Two(scores) => scores,
+            Self::Several(scores) => scores,
+        }
+    }
+}
+
+/// What a decision found of an event; it holds as long as nothing is learned.
+#[derive(Clone, Copy, Debug)]
+pub struct CachedProducts {
+    pub margin: f64,
+    pub squared_norm: Option<f64>,
+}
+
+/// An event to learn from.
+#[derive(Clone, Copy, Debug)]
+pub struct Example<'a> {
+    pub features: &'a [Feature],
+    pub target: Target,
+    /// Names known before.
+    pub known: usize,
+    /// Names known from now on: d.
+    pub names: usize,
+    /// Binary labels learned, this one included.
+    pub positives: u64,
+    pub negatives: u64,
+    /// What is known from its decision.
+    pub products: Option<CachedProducts>,
+}
+
+impl Example<'_> {
+    pub fn grows(&self) -> bool {
+        self.names > self.known
+    }
+
+    /// ‖x‖²
+    pub fn squared_norm(&self) -> Result<f64, Error> {
+        match self.products.and_then(|products| products.squared_norm) {
+            Some(sum) => finite_norm(sum),
+            None => squared_norm(self.features),
+        }
+    }
+}
+
+pub fn squared_norm(features: &[Feature]) -> Result<f64, Error> {
+    let mut sum = 0.0;
+    for feature in features {
+        sum += feature.value * feature.value;
+    }
+    finite_norm(sum)
+}
+
+pub fn finite_norm(sum: f64) -> Result<f64, Error> {
+    if f64::is_finite(sum) { Ok(sum) } else { Err(too_large("its squared length")) }
+}
+
+/// `σ(z) = 1/(1 + e^{−z})`, safe from overflow.
+pub fn logistic(z: f64) -> f64 {
+    if z < 0.0 {
+        let e = z.exp();
+        e / (1.0 + e)
+    } else {
+        1.0 / (1.0 + (-z).exp())
+    }
+}
+
+pub fn too_large(what: &str) -> Error {
+    Error::Step(format!(
+        "event: its values are too large or too small: {what} would not be a finite number."
+    ))
+}

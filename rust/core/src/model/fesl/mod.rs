@@ -1,0 +1,585 @@
+//! FESL: one feature space is replaced by another, and for a few rounds both are seen.
+//!
+//! A period's model is f2 = w·x with gradient steps of length `step`/√t, t counted from the period's
+//! begin. When its names are replaced by others, a new period begins with w = 0 on the new names;
+//! the old model lives on behind the map of [`crate::overlap`], f1 = w1·ψ(x), and [`TwoExperts`] says
+//! how far each is trusted. Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
+//!
+//! **Periods are found from the names.** The last B lessons are kept. A name is *old* if the period
+//! met it before them; a example with features but without any old name begins the next period, once
+//! this one has lasted for 2B lessons (before that, on sparse events, too few names are old to be
+//! missed). What the kept lessons show of old and of other names gives the map. While they came
+//! nobody knew which names would stay, so `weights` learned from all; w1 must know old names only.
+//! So the weights of B lessons ago are kept too (`lagged`), and the B lessons are learned again from
+//! there without the other names, in their Gram matrix alone: O(B²·n + B³) once a period, and for a
+//! prediction made while a switch is at hand.
+
+pub mod ridge_map;
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::event::{Feature, FeatureId};
+use crate::model::example::{Example, Outcome, Score, Scores, too_large};
+use crate::model::fesl::ridge_map::{MapStep, RidgeMap, RidgeMapState, SparseColumns};
+use crate::model::kind::ModelKind;
+use crate::model::two_experts::{Loss, Sharing, TwoExperts, blend};
+use crate::scaling::RunningScaler;
+use crate::storage::rng::Generator;
+
+/// What is predicted once there are two models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combine {
+    /// FESL-c: the mean by trust.
+    Weights,
+    /// FESL-s: one of the two, drawn by trust.
+    Draw,
+    /// The one trusted more.
+    Best,
+    /// NOGD: the new one.
+    New,
+    /// ROGD-u: the old one, which goes on learning.
+    Old,
+    /// ROGD-f: the old one as it was.
+    Frozen,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FeslConfig {
+    pub combine: Combine,
+    pub loss: Loss,
+    /// 1/c
+    pub step: f64,
+    /// ε; none: a small share of the rows' mean square.
+    pub ridge: Option<f64>,
+    /// B
+    pub overlap: usize,
+    /// T2
+    pub horizon: Option<u64>,
+    pub clip_losses: bool,
+    /// T1, where the papers' schedule is given: the only switch is after this example.
+    pub switch_after: Option<u64>,
+}
+
+impl FeslConfig {
+    fn sharing(&self) -> Sharing {
+        if self.combine == Combine::Weights { Sharing::Sums } else { Sharing::Fixed }
+    }
+}
+
+/// A example that is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct StoredRound {
+    ids: Vec<FeatureId>,
+    values: Vec<f64>,
+    target: f64,
+    /// The example moved the weights by this times its values.
+    step: f64,
+}
+
+impl StoredRound {
+    fn features(&self) -> impl Iterator<Item = Feature> {
+        let pairs = self.ids.iter().zip(&self.values);
+        pairs.map(|(&id, &value)| Feature { id, value })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Fesl {
+    config: FeslConfig,
+    /// Of the present period, by id; names that have gone keep theirs, in case they return.
+    weights: Vec<f64>,
+    /// The same as they were before the kept lessons.
+    lagged: Vec<f64>,
+    /// In which example this period met the name; before `born`: not yet.
+    met: Vec<u64>,
+    kept: VecDeque<StoredRound>,
+    /// First example whose new names belong to this period.
+    born: u64,
+    /// Lessons before this period.
+    begun: u64,
+    /// Lessons in all.
+    rounds: u64,
+    period: u64,
+    overlap: Option<RidgeMap>,
+    experts: TwoExperts,
+}
+
+/// What is saved.
+#[derive(Serialize, Deserialize)]
+pub struct FeslState {
+    weights: Vec<f64>,
+    lagged: Vec<f64>,
+    met: Vec<u64>,
+    kept: VecDeque<StoredRound>,
+    born: u64,
+    begun: u64,
+    rounds: u64,
+    period: u64,
+    overlap: Option<RidgeMapState>,
+    experts: TwoExperts,
+}
+
+/// The two models as an event meets them: those of the present period, or of the one it begins.
+struct TwoForecasts<'a> {
+    switch: bool,
+    overlap: Option<std::borrow::Cow<'a, RidgeMap>>,
+    experts: TwoExperts,
+    /// t of the next step.
+    t: u64,
+    /// X2x
+    z: Vec<f64>,
+    f: [f64; 2],
+}
+
+impl ModelKind for Fesl {
+    type Config = FeslConfig;
+    type State = FeslState;
+
+    fn new(config: FeslConfig, _vectors: usize) -> Self {
+        Self {
+            config,
+            weights: Vec::new(),
+            lagged: Vec::new(),
+            met: Vec::new(),
+            kept: VecDeque::new(),
+            born: 1,
+            begun: 0,
+            rounds: 0,
+            period: 1,
+            overlap: None,
+            experts: TwoExperts::second(),
+        }
+    }
+
+    fn score(&self, features: &[Feature], draws: &Generator) -> Score {
+        let margin = self.margin(&self.outlook(features), draws);
+        match self.config.loss {
+            Loss::Logistic => Score::by_sign(margin),
+            Loss::Square => Score { class: None, margin, confidence: 0.0, squared_norm: None },
+        }
+    }
+
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        _scaler: Option<&RunningScaler>,
+        draws: &mut Generator,
+    ) -> Result<Outcome, Error> {
+        let config = self.config;
+        let features = example.features;
+        example.squared_norm()?; // kept lessons are multiplied with each other
+        let outlook = self.outlook(features);
+        let margin = self.margin(&outlook, draws);
+        let y = config.loss.target(example.target);
+        let rate = config.step / (outlook.t as f64).sqrt();
+        let [move1, move2] = outlook.f.map(|f| rate * config.loss.pull(f, y));
+        let losses = outlook.f.map(|f| config.loss.of(f, y));
+        if !margin.is_finite() || !losses.iter().all(|loss| loss.is_finite()) {
+            return Err(too_large("its loss"));
+        }
+        let losses = if config.clip_losses { losses.map(|loss| loss.min(1.0)) } else { losses };
+        let safe = features.iter().all(|feature| {
+            let weight = self.own_weight(feature.id, outlook.switch);
+            (weight + move2 * feature.value).is_finite()
+        });
+        let shifted: Option<MapStep> = match &outlook.overlap {
+            Some(overlap) if config.combine != Combine::Frozen => {
+                Some(overlap.moved(&outlook.z, move1))
+            }
+            _ => None,
+        };
+        if !safe || shifted.as_ref().is_some_and(|after| !after.is_finite()) {
+            return Err(too_large("a weight"));
+        }
+        let experts = outlook.experts.after(losses, config.sharing(), config.horizon);
+        let TwoForecasts { switch, overlap, .. } = outlook;
+        let begun_with =
+            if switch { Some(overlap.map(std::borrow::Cow::into_owned)) } else { None };
+
+        // From here on nothing can fail.
+        if let Some(overlap) = begun_with {
+            self.begin_period(overlap);
+        }
+        if let (Some(overlap), Some(after)) = (&mut self.overlap, shifted) {
+            overlap.take(after);
+        }
+        self.experts = experts;
+        self.keep(example, y, move2);
+        if config.combine == Combine::Draw {
+            draws.uniform();
+        }
+        let scores = match config.loss {
+            Loss::Logistic => Scores::by_margin(margin),
+            Loss::Square => Scores::None,
+        };
+        Ok(Outcome { mistake: config.loss.mistaken(margin, y), scores })
+    }
+
+    fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
+        let outlook = self.outlook(features);
+        let overlap = outlook.overlap.as_deref();
+        let trust = self.trust(&outlook.experts, overlap.is_some(), Some(draws));
+        let weight = |id| {
+            let old = overlap.map_or(0.0, |overlap| overlap.weight(id));
+            blend(trust, [old, self.own_weight(id, outlook.switch)])
+        };
+        features.iter().map(|feature| weight(feature.id) * feature.value).collect()
+    }
+
+    fn weight(&self, id: FeatureId, _vector: usize) -> f64 {
+        let trust = self.trust(&self.experts, self.overlap.is_some(), None);
+        let old = self.overlap.as_ref().map_or(0.0, |overlap| overlap.weight(id));
+        blend(trust, [old, self.own_weight(id, false)])
+    }
+
+    fn note(&self) -> Option<String> {
+        let from = self.begun + 1;
+        Some(match (self.period, &self.overlap) {
+            (1, _) => "period 1, since round 1".to_owned(),
+            (period, _) if self.config.combine == Combine::New => {
+                format!("period {period}, since round {from}: learned anew")
+            }
+            (period, None) => format!(
+                "period {period}, since round {from}: learned anew, for no kept round showed old \
+                 and new names together"
+            ),
+            (period, Some(overlap)) => format!(
+                "period {period}, since round {from}: its map comes from {} kept round{}, its \
+                 trust is {:.3} in the old model and {:.3} in the new",
+                overlap.rows(),
+                if overlap.rows() == 1 { "" } else { "s" },
+                self.experts.alpha[0],
+                self.experts.alpha[1],
+            ),
+        })
+    }
+
+    fn state(&self) -> FeslState {
+        FeslState {
+            weights: self.weights.clone(),
+            lagged: self.lagged.clone(),
+            met: self.met.clone(),
+            kept: self.kept.clone(),
+            born: self.born,
+            begun: self.begun,
+            rounds: self.rounds,
+            period: self.period,
+            overlap: self.overlap.as_ref().map(RidgeMap::state),
+            experts: self.experts,
+        }
+    }
+
+    fn adopt(
+        &mut self,
+        state: &FeslState,
+        names: usize,
+        _vectors: usize,
+    ) -> Result<(), &'static str> {
+        state.check(names, self.config.overlap)?;
+        let ridge = self.config.ridge;
+        let overlap = state.overlap.as_ref();
+        self.overlap = overlap.map(|o| RidgeMap::restored(o, names, ridge)).transpose()?;
+        self.weights.clone_from(&state.weights);
+        self.lagged.clone_from(&state.lagged);
+        self.met.clone_from(&state.met);
+        self.kept.clone_from(&state.kept);
+        self.born = state.born;
+        self.begun = state.begun;
+        self.rounds = state.rounds;
+        self.period = state.period;
+        self.experts = state.experts;
+        Ok(())
+    }
+}
+
+impl Fesl {
+    /// Whether this period met the name before the kept lessons.
+    fn is_old(&self, id: FeatureId) -> bool {
+        self.met
+            .get(id as usize)
+            .is_some_and(|&met| met >= self.born && met + self.config.overlap as u64 <= self.rounds)
+    }
+
+    /// Whether this period met the name in the kept lessons.
+    fn is_young(&self, id: FeatureId) -> bool {
+        self.met.get(id as usize).is_some_and(|&met| met >= self.born) && !self.is_old(id)
+    }
+
+    fn begins_period(&self, features: &[Feature]) -> bool {
+        match self.config.switch_after {
+            Some(last) => self.period == 1 && self.rounds == last,
+            None => {
+                self.rounds - self.begun >= 2 * self.config.overlap as u64
+                    && !features.is_empty()
+                    && !features.iter().any(|feature| self.is_old(feature.id))
+            }
+        }
+    }
+
+    fn outlook(&self, features: &[Feature]) -> TwoForecasts<'_> {
+        let switch = self.begins_period(features);
+        let overlap = if switch {
+            self.map().map(std::borrow::Cow::Owned)
+        } else {
+            self.overlap.as_ref().map(std::borrow::Cow::Borrowed)
+        };
+        let experts = match (switch, &overlap) {
+            (false, _) => self.experts,
+            (true, Some(_)) => TwoExperts::new(self.config.horizon),
+            (true, None) => TwoExperts::second(),
+        };
+        let mut f2 = 0.0;
+        for feature in features {
+            f2 += self.own_weight(feature.id, switch) * feature.value;
+        }
+        let (z, f1) = overlap.as_ref().map_or((Vec::new(), 0.0), |overlap| {
+            let z = overlap.spread(features);
+            let f1 = overlap.score(&z);
+            (z, f1)
+        });
+        let t = if switch { 1 } else { self.rounds - self.begun + 1 };
+        TwoForecasts { switch, overlap, experts, t, z, f: [f1, f2] }
+    }
+
+    /// The weight w of a name; after a switch the kept lessons' other names start at 0.
+    fn own_weight(&self, id: FeatureId, switch: bool) -> f64 {
+        if switch && self.is_young(id) {
+            return 0.0;
+        }
+        self.weights.get(id as usize).copied().unwrap_or(0.0)
+    }
+
+    /// The old model behind the map that the kept lessons give, if they give one.
+    fn map(&self) -> Option<RidgeMap> {
+        if self.config.combine == Combine::New {
+            return None;
+        }
+        let size = self.kept.len();
+        let rows: Vec<Vec<Feature>> =
+            self.kept.iter().map(|kept| kept.features().collect()).collect();
+        let rows: Vec<&[Feature]> = rows.iter().map(Vec::as_slice).collect();
+        let old_gram = SparseColumns::of(&rows, |id| self.is_old(id)).gram(size);
+        // the kept lessons once more, on old names: w1·x_i = lagged·x_i + Σ_j s_j x_j·x_i
+        let mut at_rows: Vec<f64> = rows
+            .iter()
+            .map(|row| {
+                let old = row.iter().filter(|feature| self.is_old(feature.id));
+                old.map(|feature| self.lagged[feature.id as usize] * feature.value).sum()
+            })
+            .collect();
+        for (i, kept) in self.kept.iter().enumerate() {
+            let t = self.rounds - self.begun - size as u64 + 1 + i as u64;
+            let pull = self.config.loss.pull(at_rows[i], kept.target);
+            let step = self.config.step / (t as f64).sqrt() * pull;
+            for (j, at_row) in at_rows.iter_mut().enumerate() {
+                *at_row += step * old_gram[i * size + j];
+            }
+        }
+        // rows that lack either space say nothing of the map
+        let whole: Vec<usize> = (0..size)
+            .filter(|&i| {
+                let old = rows[i].iter().filter(|feature| self.is_old(feature.id)).count();
+                old > 0 && old < rows[i].len()
+            })
+            .collect();
+        let whole_rows: Vec<&[Feature]> = whole.iter().map(|&i| rows[i]).collect();
+        let new = SparseColumns::of(&whole_rows, |id| !self.is_old(id));
+        let gram = whole.iter().flat_map(|&i| whole.iter().map(move |&j| i * size + j));
+        let gram = gram.map(|at| old_gram[at]).collect();
+        let at_rows = whole.iter().map(|&i| at_rows[i]).collect();
+        RidgeMap::new(new, gram, at_rows, self.config.ridge)
+    }
+
+    /// How much each model has in the prediction.
+    fn trust(&self, experts: &TwoExperts, mapped: bool, draws: Option<&Generator>) -> [f64; 2] {
+        let alpha = experts.alpha;
+        let first = match self.config.combine {
+            _ if !mapped => false,
+            Combine::Weights => return alpha,
+            Combine::Draw => match draws {
+                Some(draws) => draws.clone().uniform() < alpha[0] / (alpha[0] + alpha[1]),
+                None => return alpha,
+            },
+            Combine::Best => alpha[0] >= alpha[1],
+            Combine::New => false,
+            Combine::Old | Combine::Frozen => true,
+        };
+        if first { [1.0, 0.0] } else { [0.0, 1.0] }
+    }
+
+    fn margin(&self, outlook: &TwoForecasts<'_>, draws: &Generator) -> f64 {
+        let trust = self.trust(&outlook.experts, outlook.overlap.is_some(), Some(draws));
+        blend(trust, outlook.f)
+    }
+
+    fn begin_period(&mut self, overlap: Option<RidgeMap>) {
+        let young: Vec<FeatureId> = self
+            .kept
+            .iter()
+            .flat_map(|kept| kept.ids.iter().copied())
+            .filter(|&id| self.is_young(id))
+            .collect();
+        for kept in std::mem::take(&mut self.kept) {
+            self.evict(&kept);
+        }
+        for id in young {
+            self.weights[id as usize] = 0.0;
+            self.lagged[id as usize] = 0.0;
+        }
+        self.overlap = overlap;
+        self.born = (self.rounds + 1).saturating_sub(self.config.overlap as u64).max(1);
+        self.begun = self.rounds;
+        self.period += 1;
+    }
+
+    /// A example leaves the kept ones: what it did is done to the lagged weights.
+    fn evict(&mut self, kept: &StoredRound) {
+        for feature in kept.features() {
+            self.lagged[feature.id as usize] += kept.step * feature.value;
+        }
+    }
+
+    fn keep(&mut self, example: &Example<'_>, target: f64, step: f64) {
+        self.rounds += 1;
+        self.weights.resize(example.names, 0.0);
+        self.lagged.resize(example.names, 0.0);
+        self.met.resize(example.names, 0);
+        for feature in example.features {
+            let at = feature.id as usize;
+            self.weights[at] += step * feature.value;
+            if self.met[at] < self.born {
+                self.met[at] = self.rounds;
+            }
+        }
+        self.kept.push_back(StoredRound {
+            ids: example.features.iter().map(|feature| feature.id).collect(),
+            values: example.features.iter().map(|feature| feature.value).collect(),
+            target,
+            step,
+        });
+        if self.kept.len() > self.config.overlap
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.evict(&oldest);
+        }
+    }
+}
+
+impl FeslState {
+    fn check(&self, names: usize, overlap: usize) -> Result<(), &'static str> {
+        if [self.weights.len(), self.lagged.len(), self.met.len()] != [names; 3] {
+            return Err("its weights are not as many as its names");
+        }
+        let most = u64::MAX / 2;
+        let counted = self.begun <= self.rounds
+            && self.rounds < most
+            && (1..most).contains(&self.period)
+            && (1..=self.rounds + 1).contains(&self.born)
+            && self.met.iter().all(|&met| met <= self.rounds)
+            && self.kept.len() as u64 == (self.rounds - self.begun).min(overlap as u64);
+        if !counted {
+            return Err("its rounds do not add up");
+        }
+        let rows_fit = self.kept.iter().all(|kept| {
+            kept.ids.len() == kept.values.len() && kept.ids.iter().all(|&id| (id as usize) < names)
+        });
+        if !rows_fit {
+            return Err("a kept example is damaged");
+        }
+        let kept = self.kept.iter();
+        let kept = kept.flat_map(|k| k.values.iter().chain([&k.target, &k.step]));
+        let mut numbers = self.weights.iter().chain(&self.lagged).chain(kept);
+        if !numbers.all(|number| number.is_finite()) {
+            return Err("a number is not finite");
+        }
+        self.experts.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::label::Target;
+
+    const CONFIG: FeslConfig = FeslConfig {
+        combine: Combine::Weights,
+        loss: Loss::Square,
+        step: 0.1,
+        ridge: Some(1e-6),
+        overlap: 2,
+        horizon: Some(10),
+        clip_losses: false,
+        switch_after: None,
+    };
+
+    fn learn(model: &mut Fesl, ids: &[(FeatureId, f64)], target: f64) {
+        let features: Vec<Feature> = ids.iter().map(|&(id, value)| Feature { id, value }).collect();
+        let known = model.weights.len();
+        let names = ids.iter().map(|&(id, _)| id as usize + 1).fold(known, usize::max);
+        let target = Target::Value(target);
+        let example = Example {
+            features: &features,
+            target,
+            known,
+            names,
+            positives: 0,
+            negatives: 0,
+            products: None,
+        };
+        model.learn(&example, None, &mut Generator::from_seed(0)).unwrap();
+    }
+
+    /// y = 2·old, new = 10·old, and then the old name is gone.
+    fn replaced() -> Fesl {
+        let mut model = Fesl::new(CONFIG, 1);
+        for x in [1.0, -1.0, 0.5, 2.0] {
+            learn(&mut model, &[(0, x)], 2.0 * x);
+        }
+        for x in [1.0, -2.0] {
+            learn(&mut model, &[(0, x), (1, 10.0 * x)], 2.0 * x);
+        }
+        model
+    }
+
+    #[test]
+    fn the_old_model_goes_on_behind_the_map() {
+        let model = replaced();
+        let old = {
+            let mut alone = Fesl::new(CONFIG, 1);
+            for x in [1.0, -1.0, 0.5, 2.0, 1.0, -2.0] {
+                learn(&mut alone, &[(0, x)], 2.0 * x);
+            }
+            alone.weights[0]
+        };
+        let outlook = model.outlook(&[Feature { id: 1, value: 5.0 }]);
+        assert!(outlook.switch);
+        assert!((outlook.f[0] - 0.5 * old).abs() < 1e-6);
+        assert_eq!(outlook.f[1], 0.0);
+    }
+
+    #[test]
+    fn a_period_begins_without_any_old_name_and_not_before() {
+        let mut model = replaced();
+        learn(&mut model, &[(0, 1.0)], 2.0);
+        learn(&mut model, &[], 0.0);
+        assert_eq!(model.period, 1);
+        let mut model = replaced();
+        learn(&mut model, &[(1, 5.0)], 1.0);
+        assert_eq!((model.period, model.begun, model.kept.len()), (2, 6, 1));
+        assert!(model.overlap.is_some());
+    }
+
+    #[test]
+    fn weights_lag_behind_by_the_kept_lessons() {
+        let mut model = Fesl::new(CONFIG, 1);
+        let mut past = Vec::new();
+        for x in [1.0, -1.0, 0.5, 2.0] {
+            past.push(model.weights.first().copied().unwrap_or(0.0));
+            learn(&mut model, &[(0, x)], 2.0 * x);
+        }
+        assert_eq!(model.lagged[0], past[2]);
+    }
+}

@@ -1,0 +1,169 @@
+//! What a learner knows, and how it learns: one variant per kind of model.
+//!
+//! A learner gives every model the same surroundings: names, labels, questions, counters, the scaler.
+
+pub mod dual_logistic;
+pub mod example;
+pub mod fesl;
+pub mod kind;
+pub mod linear;
+pub mod ofs_partial;
+pub mod olvf;
+pub mod rfesl;
+pub mod scores;
+pub mod second_order;
+pub mod two_experts;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::event::{Feature, FeatureId};
+use crate::model::dual_logistic::DualLogistic;
+use crate::model::example::{Example, Outcome, Score, too_large};
+use crate::model::fesl::Fesl;
+use crate::model::kind::ModelKind;
+use crate::model::linear::Linear;
+use crate::model::ofs_partial::OfsPartial;
+use crate::model::olvf::Olvf;
+use crate::model::rfesl::Rfesl;
+use crate::model::second_order::SecondOrder;
+use crate::scaling::RunningScaler;
+use crate::storage::index_remap::IndexRemap;
+use crate::storage::rng::Generator;
+
+/// The closed enums of all kinds, and `each!`, which calls the same method of whichever there is.
+macro_rules! kinds {
+    ($($kind:ident),+ $(,)?) => {
+        /// Which model, and its parameters.
+        #[derive(Clone, Copy, Debug)]
+        pub enum ModelConfig {
+            $($kind(<$kind as ModelKind>::Config),)+
+        }
+
+        #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant)] // a learner has one model
+        pub enum Model {
+            $($kind($kind),)+
+        }
+
+        /// What is saved of a model.
+        #[derive(Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        #[allow(clippy::large_enum_variant)]
+        pub enum ModelState {
+            $($kind(<$kind as ModelKind>::State),)+
+        }
+
+        impl Model {
+            /// A model that has learned nothing.
+            pub fn new(config: ModelConfig, vectors: usize) -> Result<Self, Error> {
+                Ok(match config {
+                    $(ModelConfig::$kind(config) => {
+                        $kind::validate(&config)?;
+                        Self::$kind($kind::new(config, vectors))
+                    })+
+                })
+            }
+
+            pub fn state(&self) -> ModelState {
+                match self {
+                    $(Self::$kind(model) => ModelState::$kind(model.state()),)+
+                }
+            }
+
+            /// Put a saved state back, for so many names and weight vectors.
+            pub fn adopt(
+                &mut self,
+                state: &ModelState,
+                names: usize,
+                vectors: usize,
+            ) -> Result<(), &'static str> {
+                match self {
+                    $(Self::$kind(model) => {
+                        let ModelState::$kind(state) = state else {
+                            return Err("it is of another kind of model");
+                        };
+                        model.adopt(state, names, vectors)
+                    })+
+                }
+            }
+        }
+
+        macro_rules! each {
+            ($self:ident, $model:ident => $call:expr) => {
+                match $self {
+                    $(Model::$kind($model) => $call,)+
+                }
+            };
+        }
+    };
+}
+
+kinds! { Linear, DualLogistic, SecondOrder, OfsPartial, Olvf, Fesl, Rfesl }
+
+/// As in [`ModelKind`], on whichever kind it is.
+impl Model {
+    pub fn score(&self, features: &[Feature], draws: &Generator) -> Result<Score, Error> {
+        let score = each!(self, model => model.score(features, draws));
+        if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
+    }
+
+    /// One score per label that is known; of two labels the first scores 0, the second the margin.
+    pub fn scores(&self, features: &[Feature], draws: &Generator) -> Result<Vec<f64>, Error> {
+        let scores = match each!(self, model => model.class_scores(features)) {
+            Some(scores) => scores,
+            None => vec![0.0, self.score(features, draws)?.margin],
+        };
+        let finite = scores.iter().all(|score| score.is_finite());
+        if finite { Ok(scores) } else { Err(too_large("a score")) }
+    }
+
+    pub fn probabilities(&self, features: &[Feature]) -> Option<Vec<f64>> {
+        each!(self, model => model.probabilities(features))
+    }
+
+    pub fn uses_scaler(&self) -> bool {
+        each!(self, model => model.uses_scaler())
+    }
+
+    pub fn check(&self, features: &[Feature]) -> Result<(), Error> {
+        each!(self, model => model.check(features))
+    }
+
+    pub fn learn(
+        &mut self,
+        example: &Example<'_>,
+        scaler: Option<&RunningScaler>,
+        draws: &mut Generator,
+    ) -> Result<Outcome, Error> {
+        each!(self, model => model.learn(example, scaler, draws))
+    }
+
+    pub fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
+        each!(self, model => model.contributions(features, draws))
+    }
+
+    pub fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
+        each!(self, model => model.details(features))
+    }
+
+    pub fn weight(&self, id: FeatureId, vector: usize) -> f64 {
+        each!(self, model => model.weight(id, vector))
+    }
+
+    pub fn size(&self, id: FeatureId) -> f64 {
+        each!(self, model => model.size(id))
+    }
+
+    pub fn can_evict(&self) -> bool {
+        each!(self, model => model.can_evict())
+    }
+
+    pub fn retain(&mut self, remap: &IndexRemap) {
+        each!(self, model => model.retain(remap));
+    }
+
+    pub fn note(&self) -> Option<String> {
+        each!(self, model => model.note())
+    }
+}

@@ -1,0 +1,223 @@
+//! Online feature selection that may look at a few features of an event only (OFS_P).
+//!
+//! With probability ε it looks at B of the d names at random, otherwise at those with `w ≠ 0`; while
+//! all weights are 0 always at random. With `x̃` what it sees of the event, the margin is `w·x̃`. If
+//! `y w·x̃ ≤ 1`: `x̂_i = x̃_i/(ε·B/d + [w_i ≠ 0]·(1 − ε))`, `w += η y x̂`, `w *= min(1, R/‖w‖₂)`, and
+//! the B largest |w| are kept. If B > d, B = d.
+//! Wang, Zhao, Hoi and Jin, *Online Feature Selection and Its Applications*, TKDE 26 (2014).
+//!
+//! What is drawn: one number u, and chance has it if `u < ε`. At random and if B < d, B more, one
+//! for each `j = d − B, ..., d − 1` in turn: id `⌊u·(j + 1)⌋`, or j if that one is taken already
+//! (Floyd). d counts the names known and those of the event that are not; the new names of a
+//! example have the ids that they will get. A prediction draws from a copy of the generator, so
+//! learning the same event next looks at the same features.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+use crate::error::Error;
+use crate::event::{Feature, FeatureId};
+use crate::model::example::{Example, Outcome, Score, Scores, squared_norm, too_large};
+use crate::model::kind::ModelKind;
+use crate::rules::sparsify::Sparsifier;
+use crate::scaling::RunningScaler;
+use crate::storage::rng::Generator;
+use crate::storage::weights::{Step, Weights, WeightsState};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OfsPartialConfig {
+    /// B: how many features may be looked at, and how many weights are kept.
+    pub count: u32,
+    /// ε
+    pub exploration: f64,
+    /// η
+    pub step: f64,
+    /// R
+    pub l2_radius: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct OfsPartial {
+    config: OfsPartialConfig,
+    sparsifier: Sparsifier,
+    weights: Weights,
+}
+
+/// What is saved.
+#[derive(Serialize, Deserialize)]
+pub struct OfsPartialState {
+    weights: WeightsState,
+}
+
+/// B different ids of d, every set equally likely.
+fn sample(count: usize, d: usize, draws: &mut Generator) -> BTreeSet<FeatureId> {
+    let mut ids = BTreeSet::new();
+    for j in d - count..d {
+        let id = (draws.uniform() * (j + 1) as f64).floor() as FeatureId;
+        if !ids.insert(id) {
+            ids.insert(j as FeatureId);
+        }
+    }
+    ids
+}
+
+impl ModelKind for OfsPartial {
+    type Config = OfsPartialConfig;
+    type State = OfsPartialState;
+
+    fn new(config: OfsPartialConfig, _vectors: usize) -> Self {
+        let OfsPartialConfig { count, l2_radius, .. } = config;
+        let sparsifier = Sparsifier::KeepCount { count, l2_radius };
+        Self { config, sparsifier, weights: Weights::new(sparsifier.upkeep(), false, 1) }
+    }
+
+    fn score(&self, features: &[Feature], draws: &Generator) -> Score {
+        Score::by_sign(self.weights.dot(0, &self.look(features, &mut draws.clone())))
+    }
+
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        _scaler: Option<&RunningScaler>,
+        draws: &mut Generator,
+    ) -> Result<Outcome, Error> {
+        example.squared_norm()?; // a refusal does not hang on what was looked at
+        let mut after = draws.clone();
+        let mut seen = self.look(example.features, &mut after);
+        let q = self.weights.dot(0, &seen);
+        let margin = example.target.sign() * q;
+        if !margin.is_finite() {
+            return Err(too_large("its margin"));
+        }
+        let OfsPartialConfig { exploration, step, .. } = self.config;
+        let (count, d) = (self.config.count as usize, example.names);
+        let by_chance = exploration * count.min(d) as f64 / d.max(1) as f64;
+        for feature in &mut seen {
+            let chosen = self.weight(feature.id, 0) != 0.0;
+            feature.value /= by_chance + if chosen { 1.0 - exploration } else { 0.0 };
+        }
+        let norm = squared_norm(&seen)?.sqrt();
+        let moves = margin <= 1.0 && norm > 0.0;
+        let step = Step::of(step);
+        if moves && !self.weights.can_take(0, &seen, step, norm) {
+            return Err(too_large("a weight"));
+        }
+
+        // From here on nothing can fail.
+        *draws = after;
+        self.weights.set_rows(example.names);
+        if moves {
+            let length = example.target.sign() * step.length;
+            self.weights.shift(0, &seen, length, step, norm);
+            self.sparsifier.apply(&mut self.weights, 0, count, draws);
+        }
+        Ok(Outcome { mistake: margin <= 0.0, scores: Scores::by_margin(q) })
+    }
+
+    fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
+        let seen: BTreeSet<FeatureId> =
+            self.look(features, &mut draws.clone()).iter().map(|feature| feature.id).collect();
+        let part = |feature: &Feature| {
+            let weight = if seen.contains(&feature.id) { self.weight(feature.id, 0) } else { 0.0 };
+            weight * feature.value
+        };
+        features.iter().map(part).collect()
+    }
+
+    fn weight(&self, id: FeatureId, _vector: usize) -> f64 {
+        if self.weights.knows(id) { self.weights.weight(id, 0) } else { 0.0 }
+    }
+
+    fn state(&self) -> OfsPartialState {
+        OfsPartialState { weights: self.weights.state() }
+    }
+
+    fn adopt(
+        &mut self,
+        state: &OfsPartialState,
+        names: usize,
+        _vectors: usize,
+    ) -> Result<(), &'static str> {
+        let there = state.weights.values.iter().flatten().filter(|&&weight| weight != 0.0).count();
+        if there > self.config.count as usize {
+            return Err("it has more weights than it keeps");
+        }
+        self.weights.adopt(&state.weights, names, 1)
+    }
+}
+
+impl OfsPartial {
+    /// d: the names known, and those of the event that are not.
+    fn names(&self, features: &[Feature]) -> usize {
+        let new = features.iter().filter(|feature| !self.weights.knows(feature.id)).count();
+        self.weights.rows() + new
+    }
+
+    /// What is seen of an event.
+    fn look(&self, features: &[Feature], draws: &mut Generator) -> Vec<Feature> {
+        let (count, d) = (self.config.count as usize, self.names(features));
+        let by_chance = draws.uniform() < self.config.exploration;
+        let seen = |sees: &dyn Fn(FeatureId) -> bool| {
+            features.iter().copied().filter(|feature| sees(feature.id)).collect()
+        };
+        if !by_chance && !self.weights.is_zero(0) {
+            return seen(&|id| self.weight(id, 0) != 0.0);
+        }
+        if count >= d {
+            return features.to_vec();
+        }
+        let ids = sample(count, d, draws);
+        seen(&|id| ids.contains(&id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::label::Target;
+
+    #[test]
+    fn every_slot_is_sampled_equally_often() {
+        let mut draws = Generator::from_seed(2);
+        let mut times = [0; 10];
+        for _ in 0..10_000 {
+            let ids = sample(3, 10, &mut draws);
+            assert_eq!(ids.len(), 3);
+            for id in ids {
+                times[id as usize] += 1;
+            }
+        }
+        assert!(times.iter().all(|&times| (2_800..3_200).contains(&times)), "{times:?}");
+    }
+
+    #[test]
+    fn a_lesson_looks_at_what_the_prediction_saw_and_weighs_it_by_its_chance() {
+        let config = OfsPartialConfig { count: 2, exploration: 0.2, step: 0.5, l2_radius: 1e9 };
+        let (mut model, mut draws) = (OfsPartial::new(config, 1), Generator::from_seed(3));
+        let features: Vec<Feature> =
+            (0..8).map(|id| Feature { id, value: 1.0 + f64::from(id) }).collect();
+        let seen = model.look(&features, &mut draws.clone());
+        assert_eq!(seen.len(), 2);
+        let target = Target::Class(1);
+        let example = Example {
+            features: &features,
+            target,
+            known: 0,
+            names: 8,
+            positives: 1,
+            negatives: 0,
+            products: None,
+        };
+        let before = draws.clone();
+        assert!(model.learn(&example, None, &mut draws).unwrap().mistake);
+        assert_ne!(draws, before);
+        for feature in &features {
+            let looked_at = seen.iter().any(|other| other.id == feature.id);
+            let expected = if looked_at { 0.5 * feature.value / (0.2 * 2.0 / 8.0) } else { 0.0 };
+            assert_eq!(model.weight(feature.id, 0), expected);
+        }
+        let none = Generator::from_seed(0);
+        let parts: f64 = model.contributions(&features, &none).iter().sum();
+        assert!((parts - model.score(&features, &none).margin).abs() < 1e-9);
+    }
+}

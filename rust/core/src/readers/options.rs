@@ -1,0 +1,30 @@
+//! What a file is taken for: its format, and where label and id stand.
+
+/// How a file writes its events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Svmlight,
+    Vw,
+    JsonLines,
+    Csv { delimiter: u8 },
+}
+
+/// What a file's lines mean.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub format: Format,
+    /// The field or column that holds the label, if any; svmlight and VW have their own place.
+    pub label: Option<String>,
+    /// The field or column that holds the event's id, if any; in VW it is the tag.
+    pub id: Option<String>,
+    pub on_error: OnError,
+}
+
+/// What becomes of a line that cannot be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    #[default]
+    Stop,
+    /// Count it and go on.
+    Skip,
+}

@@ -1,0 +1,180 @@
+//! One event of a file as it was read: label, id, features and where their names stand.
+
+use crate::event::{Feature, Name, Names, UNKNOWN, quoted};
+use crate::label::Label;
+use crate::readers::lines::{LONGEST_LINE, LineError};
+
+/// How an event is known to those who label it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Id {
+    Number(i64),
+    Text(String),
+}
+
+/// Where a name stands.
+#[derive(Clone, Copy, Debug)]
+pub enum NameRef {
+    Number(i64),
+    /// In the line.
+    Line {
+        start: u32,
+        end: u32,
+    },
+    /// In the record's own texts.
+    Text {
+        start: u32,
+        end: u32,
+    },
+    /// In the file's header, or among the names that come again and again.
+    Column(u32),
+}
+
+/// One event as its file gave it. One is used for line after line, so that nothing is allocated.
+#[derive(Default)]
+pub struct Record {
+    pub label: Option<Label>,
+    pub id: Option<Id>,
+    /// The event's features; their ids are unknown until a learner has resolved their names.
+    pub features: Vec<Feature>,
+    pub places: Vec<NameRef>,
+    pub texts: String,
+    /// A cell while it is read.
+    pub scratch: String,
+    /// Whether a name may be there twice, which rising numbers are not.
+    pub may_repeat: bool,
+}
+
+impl Record {
+    pub fn clear(&mut self) {
+        self.label = None;
+        self.id = None;
+        self.features.clear();
+        self.places.clear();
+        self.texts.clear();
+        self.may_repeat = false;
+    }
+
+    pub fn push(&mut self, place: NameRef, value: f64) {
+        self.places.push(place);
+        self.features.push(Feature { id: UNKNOWN, value });
+    }
+
+    /// Add the feature `name=text`.
+    pub fn push_indicator(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let start = self.texts.len();
+        self.texts.push_str(name);
+        self.texts.push('=');
+        self.texts.push_str(text);
+        self.may_repeat = true;
+        let place = self.text_from(start)?;
+        self.push(place, 1.0);
+        Ok(())
+    }
+
+    /// What was added to the texts from `start` on.
+    pub fn text_from(&self, start: usize) -> Result<NameRef, String> {
+        const MOST: usize = 4 * LONGEST_LINE;
+        match self.texts.len() {
+            end @ 0..=MOST => Ok(NameRef::Text { start: start as u32, end: end as u32 }),
+            _ => Err(format!("its names are longer than {} MiB.", MOST >> 20)),
+        }
+    }
+}
+
+/// The names of a record.
+pub struct RecordNames<'a> {
+    pub line: &'a str,
+    pub header: &'a [String],
+    pub texts: &'a str,
+    pub places: &'a [NameRef],
+}
+
+impl Names for RecordNames<'_> {
+    fn name(&self, position: usize) -> Name<'_> {
+        match self.places[position] {
+            NameRef::Number(number) => Name::Number(number),
+            NameRef::Line { start, end } => Name::Text(&self.line[start as usize..end as usize]),
+            NameRef::Text { start, end } => Name::Text(&self.texts[start as usize..end as usize]),
+            NameRef::Column(column) => Name::Text(&self.header[column as usize]),
+        }
+    }
+}
+
+impl RecordNames<'_> {
+    /// Refuse a name that is there twice.
+    pub fn check(&self) -> Result<(), String> {
+        self.check_some((0..self.places.len() as u32).collect())
+    }
+
+    pub fn check_some(&self, mut positions: Vec<u32>) -> Result<(), String> {
+        positions.sort_unstable_by(|&a, &b| self.name(a as usize).cmp(&self.name(b as usize)));
+        let mut pairs = positions.windows(2);
+        let twice = |pair: &&[u32]| self.name(pair[0] as usize) == self.name(pair[1] as usize);
+        match pairs.find(twice) {
+            Some(pair) => Err(is_there_twice(self.name(pair[0] as usize))),
+            None => Ok(()),
+        }
+    }
+}
+
+pub fn is_there_twice(name: Name<'_>) -> String {
+    format!("feature {name} is there twice.")
+}
+
+pub fn not_finite(name: Name<'_>, value: f64) -> String {
+    format!("feature {name} must be a finite number, got {value}.")
+}
+
+/// Whether it stands between the words of a line.
+pub fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+/// The start of a text that may be long or anything, between quotes.
+pub fn shown(text: &str) -> String {
+    const MOST: usize = 40;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", quoted(&text[..end])),
+        None => quoted(text),
+    }
+}
+
+/// A number as a label; NaN is none.
+pub fn number_label(number: f64) -> Option<Label> {
+    const LIMIT: f64 = 9_007_199_254_740_992.0; // 2^53: beyond it floats skip integers
+    if number.is_nan() {
+        return None;
+    }
+    let whole = number.fract() == 0.0 && number.abs() <= LIMIT;
+    Some(if whole { Label::Int(number as i64) } else { Label::Real(number) })
+}
+
+/// Why there is no next record.
+pub enum RecordError {
+    /// This line is none; the next may be one.
+    Line(String),
+    /// Nothing can be read any more.
+    File(String),
+    /// Waiting was interrupted; reading may go on.
+    Paused,
+}
+
+impl From<LineError> for RecordError {
+    fn from(trouble: LineError) -> Self {
+        match trouble {
+            LineError::TooLong => {
+                Self::Line(format!("it is longer than {} MiB.", LONGEST_LINE >> 20))
+            }
+            LineError::Broken(reason) => Self::File(reason),
+            LineError::Paused => Self::Paused,
+        }
+    }
+}
+
+/// A line as text.
+pub fn text(line: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(line).map_err(|error| {
+        let byte = line[error.valid_up_to()];
+        format!("expected text in UTF-8, got byte {byte:#04x} at {}.", error.valid_up_to() + 1)
+    })
+}

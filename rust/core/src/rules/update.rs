@@ -1,0 +1,235 @@
+//! How far a label moves the weights.
+//!
+//! With margin `q = w·x`, label `y = ±1` and loss `l = max(0, m - y q)`, the first-order rules move
+//! `w_i += τ y x_i`; the second-order ones keep a variance `σ_i` a feature and move
+//! `w_i += α y σ_i x_i`. With several classes `y q` is the lead over the best rival, and the step
+//! is shared by two weight vectors, so the squared norm (or variance) is that of both.
+//! Crammer et al., *Online Passive-Aggressive Algorithms*, JMLR 7 (2006); *Adaptive Regularization
+//! of Weight Vectors* (2009); Dredze et al., *Confidence-Weighted Linear Classification* (2008).
+
+use crate::storage::weights::{Narrowing, Step};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UpdateRule {
+    /// One step for a wrong sign.
+    Perceptron,
+    /// One step for a margin not reached.
+    MarginPerceptron,
+    /// Meet the margin exactly. For labels that can be trusted.
+    Pa,
+    /// As `Pa`, but never step further than `c`.
+    Pa1 { c: Option<f64> },
+    /// Shorten every step; the smaller `c`, the shorter.
+    Pa2 { c: Option<f64> },
+    /// `Pa1` on wrong signs only, towards the root of the class's cost.
+    Cpa { c: Option<f64> },
+    /// Steps that shrink for features learned often.
+    Arow { c: Option<f64> },
+    /// Be right by `phi` variances.
+    CwVariance { phi: f64 },
+    /// Be right by `phi` standard deviations.
+    CwStdev { phi: f64 },
+    /// A fixed step down the hinge loss, and a decay of all weights.
+    Gradient { step: f64, decay: f64 },
+}
+
+/// The margin to reach on positive events; on negative ones it is 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PositiveMargin {
+    Fixed(f64),
+    /// `odds · (negatives + 1)/(positives + 1)` of the labels learned so far.
+    Balanced {
+        odds: f64,
+    },
+}
+
+impl PositiveMargin {
+    /// The margin in force; the counts include the label being learned.
+    pub fn now(self, positives: u64, negatives: u64) -> f64 {
+        match self {
+            Self::Fixed(margin) => margin,
+            Self::Balanced { odds } => odds * (negatives as f64 + 1.0) / (positives as f64 + 1.0),
+        }
+    }
+}
+
+/// What an update rule may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct StepInput {
+    /// `y q`, or with several classes the lead of the right class over its best rival.
+    pub margin: f64,
+    /// The margin to reach: m.
+    pub target: f64,
+    pub mistake: bool,
+    /// ‖x‖², times the number of weight vectors that will move.
+    pub squared_norm: f64,
+    /// Σσ_i x_i² over the same vectors, for rules that use variances.
+    pub variance: f64,
+    /// The positive class's margin, which stands in for a C that was not given.
+    pub positive_margin: f64,
+}
+
+impl UpdateRule {
+    pub fn uses_variance(self) -> bool {
+        matches!(self, Self::Arow { .. } | Self::CwVariance { .. } | Self::CwStdev { .. })
+    }
+
+    /// Whether the rule is defined for more than two classes.
+    pub fn is_multiclass(self) -> bool {
+        !matches!(
+            self,
+            Self::Cpa { .. }
+                | Self::CwVariance { .. }
+                | Self::CwStdev { .. }
+                | Self::Gradient { .. }
+        )
+    }
+
+    pub fn step(self, case: &StepInput) -> Step {
+        let StepInput { margin, target, squared_norm, variance, .. } = *case;
+        if let Self::Gradient { step, decay } = self {
+            let length = if margin <= 1.0 && squared_norm > 0.0 { step } else { 0.0 };
+            return Step { shrink: 1.0 - step * decay, ..Step::of(length) };
+        }
+        if squared_norm == 0.0 {
+            return Step::of(0.0); // no feature to correct anything with
+        }
+        let loss = (target - margin).max(0.0);
+        let or_ratio = |c: Option<f64>| c.unwrap_or(case.positive_margin);
+        match self {
+            Self::Perceptron => Step::of(f64::from(u8::from(case.mistake))),
+            Self::MarginPerceptron => Step::of(f64::from(u8::from(margin <= target))),
+            Self::Pa => Step::of(loss / squared_norm),
+            Self::Pa1 { c } => Step::of((loss / squared_norm).min(or_ratio(c))),
+            Self::Pa2 { c } => Step::of(loss / (squared_norm + 0.5 / or_ratio(c))),
+            Self::Cpa { c } if case.mistake => {
+                Step::of(((target.sqrt() - margin) / squared_norm).min(or_ratio(c)))
+            }
+            Self::Arow { c } if loss > 0.0 && variance > 0.0 => {
+                let beta = 1.0 / (variance + 1.0 / or_ratio(c));
+                Step { narrowing: Narrowing::Subtract(beta), ..Step::of(loss * beta) }
+            }
+            Self::CwVariance { phi } if variance > 0.0 && margin < phi * variance => {
+                let b = 1.0 + 2.0 * phi * margin;
+                let root = (b * b - 8.0 * phi * (margin - phi * variance)).sqrt();
+                let gamma = if b > 0.0 {
+                    2.0 * (phi * variance - margin) / ((root + b) * variance) // no cancellation
+                } else {
+                    (root - b) / (4.0 * phi * variance)
+                };
+                let narrowing = Narrowing::AddPrecision(2.0 * gamma * phi);
+                Step { narrowing, ..Step::of(gamma) }
+            }
+            Self::CwStdev { phi } if variance > 0.0 && margin < phi * variance.sqrt() => {
+                let square = phi * phi;
+                let (psi, zeta) = (1.0 + square / 2.0, 1.0 + square);
+                let root =
+                    (margin * margin * square * square / 4.0 + variance * square * zeta).sqrt();
+                let alpha = if margin > 0.0 {
+                    (square * variance - margin * margin) / ((root + margin * psi) * variance)
+                } else {
+                    (root - margin * psi) / (variance * zeta)
+                };
+                let spread = alpha * variance * phi;
+                let new_stdev =
+                    2.0 * variance / ((spread * spread + 4.0 * variance).sqrt() + spread);
+                let beta = alpha * phi / (new_stdev + spread);
+                Step { narrowing: Narrowing::Subtract(beta), ..Step::of(alpha) }
+            }
+            _ => Step::of(0.0),
+        }
+    }
+
+    /// The steps of the OLSF authors' published code: ‖x‖ in place of ‖x‖², a misplaced bracket,
+    /// and an update whenever `y q ≤ 1`. For replication only.
+    pub fn legacy_step(self, case: &StepInput) -> Step {
+        let (margin, norm) = (case.margin, case.squared_norm.sqrt());
+        if norm == 0.0 || margin > 1.0 {
+            return Step::of(0.0);
+        }
+        Step::of(match self {
+            Self::Pa => (1.0 - margin) / norm,
+            Self::Pa1 { c } => ((1.0 - margin) / norm).min(c.unwrap_or(1.0)),
+            Self::Pa2 { c } => 1.0 - margin / (norm + 0.5 / c.unwrap_or(1.0)),
+            _ => 1.0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(margin: f64) -> StepInput {
+        StepInput {
+            margin,
+            target: 1.0,
+            mistake: margin <= 0.0,
+            squared_norm: 4.0,
+            variance: 4.0,
+            positive_margin: 1.0,
+        }
+    }
+
+    fn length(rule: UpdateRule, margin: f64) -> f64 {
+        rule.step(&case(margin)).length
+    }
+
+    #[test]
+    fn passive_aggressive_steps() {
+        assert_eq!(length(UpdateRule::Pa, -1.0), 0.5);
+        assert_eq!(length(UpdateRule::Pa1 { c: Some(0.25) }, -1.0), 0.25);
+        assert_eq!(length(UpdateRule::Pa2 { c: Some(0.125) }, -1.0), 0.25);
+        assert_eq!(length(UpdateRule::Pa, 1.0), 0.0);
+    }
+
+    #[test]
+    fn perceptrons_differ_in_when_they_step() {
+        assert_eq!(length(UpdateRule::Perceptron, 0.0), 1.0);
+        assert_eq!(length(UpdateRule::Perceptron, 0.5), 0.0);
+        assert_eq!(length(UpdateRule::MarginPerceptron, 0.5), 1.0);
+        assert_eq!(length(UpdateRule::MarginPerceptron, 1.5), 0.0);
+    }
+
+    #[test]
+    fn a_missing_c_is_the_positive_margin() {
+        let case = StepInput { positive_margin: 0.125, ..case(-1.0) };
+        assert_eq!(UpdateRule::Pa1 { c: None }.step(&case).length, 0.125);
+    }
+
+    #[test]
+    fn cost_sensitive_pa_steps_on_mistakes_only() {
+        let case = StepInput { target: 9.0, ..case(-1.0) };
+        assert_eq!(UpdateRule::Cpa { c: Some(10.0) }.step(&case).length, 1.0); // (√9 + 1)/4
+        let right = StepInput { target: 9.0, ..super::tests::case(0.5) };
+        assert_eq!(UpdateRule::Cpa { c: Some(10.0) }.step(&right).length, 0.0);
+    }
+
+    #[test]
+    fn an_all_zero_event_moves_nothing() {
+        let rules = [UpdateRule::Perceptron, UpdateRule::Pa, UpdateRule::Arow { c: Some(1.0) }];
+        for rule in rules {
+            let empty = StepInput { squared_norm: 0.0, variance: 0.0, ..case(0.0) };
+            assert_eq!(rule.step(&empty), Step::of(0.0));
+        }
+    }
+
+    #[test]
+    fn confidence_weighted_steps_end_on_their_constraint() {
+        // One feature of value 1 and variance 2: m' and v' must satisfy m' = φv', or m' = φ√v'.
+        let (phi, margin, variance) = (1.3, 0.2, 2.0);
+        let case = StepInput { variance, squared_norm: 1.0, ..case(margin) };
+        let moved = |step: Step| {
+            let sigma = match step.narrowing {
+                Narrowing::AddPrecision(beta) => 1.0 / (1.0 / variance + beta),
+                Narrowing::Subtract(beta) => variance - beta * variance * variance,
+                Narrowing::None => variance,
+            };
+            (margin + step.length * variance, sigma)
+        };
+        let (m, v) = moved(UpdateRule::CwVariance { phi }.step(&case));
+        assert!((m - phi * v).abs() < 1e-12);
+        let (m, v) = moved(UpdateRule::CwStdev { phi }.step(&case));
+        assert!((m - phi * v.sqrt()).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,194 @@
+//! Feature names and their ids.
+//!
+//! A id is given when a name is first learned, so ids count d. Where names are let go, the others
+//! move up in their order, so that an older name always has a smaller id.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+use std::hash::BuildHasher;
+
+use crate::error::Error;
+use crate::event::{FeatureId, Name, UNKNOWN};
+use crate::storage::index_remap::IndexRemap;
+
+/// Where a name is kept: texts lie end to end in one string.
+#[derive(Clone, Copy, Debug)]
+enum StoredName {
+    Number(i64),
+    Text { length: u32, start: u64 },
+}
+
+/// Numbers from 0 up to this have their ids in a plain table, which is then at most 16 MB large.
+const SMALL: i64 = 1 << 22;
+
+#[derive(Clone, Debug, Default)]
+pub struct Vocabulary {
+    /// The ids of small numbers.
+    numbers: Vec<FeatureId>,
+    /// Those of all other names.
+    table: HashTable<FeatureId>,
+    hasher: FixedState,
+    places: Vec<StoredName>,
+    texts: String,
+}
+
+impl Vocabulary {
+    /// Number of names learned so far: d.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The id of a name, or `UNKNOWN`.
+    pub fn id(&self, name: Name<'_>) -> FeatureId {
+        if let Name::Number(number @ 0..SMALL) = name {
+            return self.numbers.get(number as usize).copied().unwrap_or(UNKNOWN);
+        }
+        self.table.find(self.hash(name), |&id| self.name(id) == name).copied().unwrap_or(UNKNOWN)
+    }
+
+    pub fn name(&self, id: FeatureId) -> Name<'_> {
+        name_at(&self.places, &self.texts, id)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = Name<'_>> {
+        (0..self.len() as FeatureId).map(|id| self.name(id))
+    }
+
+    /// Whether so many more names can be given ids.
+    pub fn room_for(&self, more: usize) -> Result<(), Error> {
+        if self.len() + more < UNKNOWN as usize {
+            return Ok(());
+        }
+        Err(Error::Event(format!("event: more than {UNKNOWN} feature names cannot be learned.")))
+    }
+
+    /// Give a new name the next id. The caller knows that it is new and that there is room.
+    pub fn insert(&mut self, name: Name<'_>) -> FeatureId {
+        let id = self.len() as FeatureId;
+        self.places.push(match name {
+            Name::Number(number) => StoredName::Number(number),
+            Name::Text(text) => {
+                let start = self.texts.len() as u64;
+                self.texts.push_str(text);
+                StoredName::Text { length: text.len() as u32, start }
+            }
+        });
+        if let Name::Number(number @ 0..SMALL) = name {
+            let index = number as usize;
+            if index >= self.numbers.len() {
+                self.numbers.resize((index + 1).next_power_of_two(), UNKNOWN);
+            }
+            self.numbers[index] = id;
+            return id;
+        }
+        let hash = self.hash(name);
+        let (places, texts, hasher) = (&self.places, &self.texts, &self.hasher);
+        let rehash = |&id: &FeatureId| hasher.hash_one(name_at(places, texts, id));
+        self.table.insert_unique(hash, id, rehash);
+        id
+    }
+
+    /// Let names go; their texts too.
+    pub fn retain(&mut self, remap: &IndexRemap) {
+        let (places, texts) = (std::mem::take(&mut self.places), std::mem::take(&mut self.texts));
+        self.table.clear();
+        self.numbers.fill(UNKNOWN);
+        self.places.reserve(places.len());
+        self.texts.reserve(texts.len());
+        for id in 0..places.len() as FeatureId {
+            if remap.of(id) != UNKNOWN {
+                self.insert(name_at(&places, &texts, id));
+            }
+        }
+    }
+
+    fn hash(&self, name: Name<'_>) -> u64 {
+        self.hasher.hash_one(name)
+    }
+}
+
+fn name_at<'a>(places: &[StoredName], texts: &'a str, id: FeatureId) -> Name<'a> {
+    match places[id as usize] {
+        StoredName::Number(number) => Name::Number(number),
+        StoredName::Text { length, start } => {
+            let start = start as usize;
+            Name::Text(&texts[start..start + length as usize])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_and_its_text_are_different_names() {
+        let mut vocabulary = Vocabulary::default();
+        assert_eq!(vocabulary.insert(Name::Number(1)), 0);
+        assert_eq!(vocabulary.id(Name::Text("1")), UNKNOWN);
+        assert_eq!(vocabulary.insert(Name::Text("1")), 1);
+        assert_eq!(vocabulary.id(Name::Number(1)), 0);
+        assert_eq!(vocabulary.id(Name::Text("1")), 1);
+    }
+
+    #[test]
+    fn small_and_large_numbers_keep_their_slots() {
+        let mut vocabulary = Vocabulary::default();
+        let numbers = [0, 7, -1, SMALL - 1, SMALL, i64::MAX, i64::MIN, 8, -7];
+        for (id, &number) in numbers.iter().enumerate() {
+            assert_eq!(vocabulary.id(Name::Number(number)), UNKNOWN);
+            assert_eq!(vocabulary.insert(Name::Number(number)) as usize, id);
+        }
+        vocabulary.retain(&IndexRemap::without(&[0, 4], numbers.len()));
+        let left = [7, -1, SMALL - 1, i64::MAX, i64::MIN, 8, -7];
+        for (id, &number) in left.iter().enumerate() {
+            assert_eq!(vocabulary.id(Name::Number(number)) as usize, id);
+            assert_eq!(vocabulary.name(id as FeatureId), Name::Number(number));
+        }
+        assert_eq!(vocabulary.id(Name::Number(0)), UNKNOWN);
+        assert_eq!(vocabulary.id(Name::Number(SMALL)), UNKNOWN);
+    }
+
+    #[test]
+    fn names_survive_growth() {
+        let mut vocabulary = Vocabulary::default();
+        let texts: Vec<String> = (0..10_000).map(|i| format!("wort-ä-{i}")).collect();
+        for text in &texts {
+            vocabulary.insert(Name::Text(text));
+        }
+        for (id, text) in texts.iter().enumerate() {
+            assert_eq!(vocabulary.id(Name::Text(text)) as usize, id);
+            assert_eq!(vocabulary.name(id as FeatureId), Name::Text(text));
+        }
+    }
+
+    #[test]
+    fn who_stays_moves_up_and_takes_rows_along() {
+        let mut vocabulary = Vocabulary::default();
+        for name in [Name::Text("a"), Name::Number(7), Name::Text("bc"), Name::Text("d")] {
+            vocabulary.insert(name);
+        }
+        let remap = IndexRemap::without(&[2, 0], 4);
+        vocabulary.retain(&remap);
+        let names: Vec<Name<'_>> = vocabulary.names().collect();
+        assert_eq!(names, [Name::Number(7), Name::Text("d")]);
+        assert_eq!(vocabulary.id(Name::Text("d")), 1);
+        assert_eq!(vocabulary.id(Name::Text("bc")), UNKNOWN);
+        assert_eq!(vocabulary.texts, "d");
+        let mut rows = vec![1, 2, 3, 4, 5, 6, 7, 8];
+        remap.retain(&mut rows, 2);
+        assert_eq!(rows, [3, 4, 7, 8]);
+        assert_eq!((remap.of(3), remap.of(0), remap.of(9)), (1, UNKNOWN, UNKNOWN));
+    }
+
+    #[test]
+    fn numbers_come_before_text_and_text_by_code_point() {
+        let mut names =
+            [Name::Text("b"), Name::Text("ä"), Name::Number(10), Name::Number(-2), Name::Text("B")];
+        names.sort_unstable();
+        let expected =
+            [Name::Number(-2), Name::Number(10), Name::Text("B"), Name::Text("b"), Name::Text("ä")];
+        assert_eq!(names, expected);
+    }
+}

@@ -1,0 +1,625 @@
+//! The weights: a row a feature, a column a weight vector (one if binary, one a class otherwise).
+//!
+//! A vector is kept as `w = scale·v`, so that scaling all of it costs nothing; what its sparsifier
+//! needs is kept with it: a compensated norm of `v` and a heap of its non-zero values. Scaling
+//! never changes the order of |v|, so the heap pops exactly the smallest |w|.
+
+use crate::event::{Feature, FeatureId, UNKNOWN};
+use crate::storage::compensated::CompensatedSum;
+use crate::storage::heap::Heap;
+use crate::storage::index_remap::IndexRemap;
+use crate::storage::rng::Generator;
+use serde::{Deserialize, Serialize};
+
+/// Stored values below this count as 0.
+pub(crate) const TINY: f64 = 1e-300;
+/// Below this a scale is folded into the stored values.
+pub(crate) const SMALLEST_SCALE: f64 = 1e-100;
+/// Below this no sum, square or product of stored values and steps can overflow.
+const SAFE: f64 = 1e150;
+/// A norm is summed afresh after so many steps, or d if that is more: O(1) a step.
+pub(crate) const FRESH_AFTER: u64 = 4096;
+
+/// Which norm of its stored values a weight vector keeps up to date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Norm {
+    None,
+    Absolute,
+    Squared,
+}
+
+/// What is kept up to date beside the values, because whoever shortens the vectors needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Upkeep {
+    pub norm: Norm,
+    /// Whether the smallest non-zero weight must be known at any moment.
+    pub ranked: bool,
+}
+
+impl Upkeep {
+    /// Values alone.
+    pub const NONE: Self = Self { norm: Norm::None, ranked: false };
+}
+
+/// What a label does to the weights: `w *= shrink`, `w_i += length·y·x_i` (times σ_i), and σ_i.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    pub shrink: f64,
+    pub length: f64,
+    pub narrowing: Narrowing,
+}
+
+/// What a step does to the variances.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Narrowing {
+    None,
+    /// `σ_i -= β(σ_i x_i)²`
+    Subtract(f64),
+    /// `1/σ_i += β x_i²`
+    AddPrecision(f64),
+}
+
+impl Step {
+    /// A step that neither shrinks nor narrows.
+    pub fn of(length: f64) -> Self {
+        Self { shrink: 1.0, length, narrowing: Narrowing::None }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct WeightVector {
+    pub scale: f64,
+    /// Σ|v| or Σv², whichever the sparsifier needs.
+    pub norm: CompensatedSum,
+    /// Steps since the norm was summed afresh.
+    pub steps: u64,
+    heap: Heap,
+    /// Slots that a step made non-zero; they enter the heap when weights are let go.
+    fresh: Vec<FeatureId>,
+    /// No |v| is larger; may overstate.
+    bound: f64,
+}
+
+impl Default for WeightVector {
+    fn default() -> Self {
+        Self {
+            scale: 1.0,
+            norm: CompensatedSum::default(),
+            steps: 0,
+            heap: Heap::default(),
+            fresh: Vec::new(),
+            bound: 0.0,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Weights {
+    upkeep: Upkeep,
+    /// Whether a variance a weight is kept.
+    varies: bool,
+    /// Columns that there is room for.
+    width: usize,
+    rows: usize,
+    pub vectors: Vec<WeightVector>,
+    values: Vec<f64>,
+    variances: Vec<f64>,
+}
+
+impl Weights {
+    pub fn new(upkeep: Upkeep, varies: bool, vectors: usize) -> Self {
+        Self {
+            upkeep,
+            varies,
+            width: vectors.max(1),
+            rows: 0,
+            vectors: vec![WeightVector::default(); vectors],
+            values: Vec::new(),
+            variances: Vec::new(),
+        }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether all weights of a vector are 0, for sparsifiers that rank.
+    pub fn is_zero(&self, vector: usize) -> bool {
+        self.vectors[vector].heap.len() == 0
+    }
+
+    pub fn varies(&self) -> bool {
+        self.varies
+    }
+
+    /// Make room for `rows` features; new weights are 0, new variances 1.
+    pub fn set_rows(&mut self, rows: usize) {
+        self.rows = rows;
+        self.values.resize(rows * self.width, 0.0);
+        if self.varies {
+            self.variances.resize(rows * self.width, 1.0);
+        }
+    }
+
+    /// Let features go, their weights too.
+    pub fn retain(&mut self, remap: &IndexRemap) {
+        remap.retain(&mut self.values, self.width);
+        if self.varies {
+            remap.retain(&mut self.variances, self.width);
+        }
+        self.rows = remap.len();
+        for vector in 0..self.vectors.len() {
+            let part = &mut self.vectors[vector];
+            part.heap.retain(remap);
+            for id in &mut part.fresh {
+                *id = remap.of(*id);
+            }
+            part.fresh.retain(|&id| id != UNKNOWN);
+            self.sum_afresh(vector);
+        }
+    }
+
+    /// The largest weight of a feature in any vector, whatever its sign.
+    pub fn size(&self, id: FeatureId) -> f64 {
+        let weights = (0..self.vectors.len()).map(|vector| self.weight(id, vector).abs());
+        weights.fold(0.0, f64::max)
+    }
+
+    /// Add a weight vector of zeros.
+    pub fn add_vector(&mut self) {
+        if self.vectors.len() == self.width {
+            let width = self.width * 2;
+            self.values = widened(&self.values, self.width, width, 0.0);
+            self.variances = widened(&self.variances, self.width, width, 1.0);
+            self.width = width;
+        }
+        self.vectors.push(WeightVector::default());
+    }
+
+    /// Whether there is a row for the id; a new or unknown name has none.
+    pub fn knows(&self, id: FeatureId) -> bool {
+        (id as usize) < self.rows
+    }
+
+    fn index(&self, id: FeatureId, vector: usize) -> usize {
+        id as usize * self.width + vector
+    }
+
+    pub fn weight(&self, id: FeatureId, vector: usize) -> f64 {
+        self.vectors[vector].scale * self.values[self.index(id, vector)]
+    }
+
+    pub fn state(&self) -> WeightsState {
+        let vectors = 0..self.vectors.len();
+        let columns = |cells: &[f64]| -> Vec<Vec<f64>> {
+            vectors.clone().map(|vector| self.column(cells, vector)).collect()
+        };
+        WeightsState {
+            values: columns(&self.values),
+            scales: self.vectors.iter().map(|part| part.scale).collect(),
+            variances: if self.varies { columns(&self.variances) } else { Vec::new() },
+            norms: self.vectors.iter().map(|part| part.norm.into()).collect(),
+            steps: self.vectors.iter().map(|part| part.steps).collect(),
+        }
+    }
+
+    /// Put a saved state back, for so many names and weight vectors.
+    pub fn adopt(
+        &mut self,
+        state: &WeightsState,
+        names: usize,
+        vectors: usize,
+    ) -> Result<(), &'static str> {
+        state.check(names, vectors, self.varies)?;
+        while self.vectors.len() < vectors {
+            self.add_vector();
+        }
+        self.set_rows(names);
+        for (vector, values) in state.values.iter().enumerate() {
+            let part = &mut self.vectors[vector];
+            part.scale = state.scales[vector];
+            part.norm = state.norms[vector].into();
+            part.steps = state.steps[vector];
+            self.restore_column(vector, values, state.variances.get(vector).map(Vec::as_slice));
+        }
+        Ok(())
+    }
+
+    /// A column of cells, in the order of the ids.
+    fn column(&self, cells: &[f64], vector: usize) -> Vec<f64> {
+        (0..self.rows).map(|row| cells[row * self.width + vector]).collect()
+    }
+
+    /// Put back the stored values and variances of a vector, after its scale, norm and steps.
+    fn restore_column(&mut self, vector: usize, values: &[f64], variances: Option<&[f64]>) {
+        let ranked = self.upkeep.ranked;
+        for (row, &value) in values.iter().enumerate() {
+            self.values[row * self.width + vector] = value;
+            let part = &mut self.vectors[vector];
+            part.bound = part.bound.max(value.abs());
+            if ranked {
+                part.heap.set(row as FeatureId, value.abs());
+            }
+        }
+        for (row, &variance) in variances.into_iter().flatten().enumerate() {
+            self.variances[row * self.width + vector] = variance;
+        }
+    }
+
+    /// `w·x` of one vector, summed in the event's order.
+    pub fn dot(&self, vector: usize, features: &[Feature]) -> f64 {
+        let mut sum = 0.0;
+        for feature in features {
+            // A new or unknown name has no row: its id, and so its index, is too large.
+            if let Some(value) = self.values.get(self.index(feature.id, vector)) {
+                sum += value * feature.value;
+            }
+        }
+        self.vectors[vector].scale * sum
+    }
+
+    /// `w·x` of one vector, four sums side by side: faster than [`Self::dot`], and other bits.
+    pub fn dot_by_fours(&self, vector: usize, features: &[Feature]) -> f64 {
+        let product = |feature: &Feature| {
+            let value = self.values.get(self.index(feature.id, vector));
+            value.map_or(0.0, |value| value * feature.value)
+        };
+        let (fours, rest) = features.as_chunks::<4>();
+        let [mut a, mut b, mut c, mut d] = [0.0; 4];
+        for [one, two, three, four] in fours {
+            a += product(one);
+            b += product(two);
+            c += product(three);
+            d += product(four);
+        }
+        let rest: f64 = rest.iter().map(product).sum();
+        self.vectors[vector].scale * (((a + b) + (c + d)) + rest)
+    }
+
+    /// `w·x` of one vector and ‖x‖², each summed in the event's order: side by side they cost
+    /// hardly more than one.
+    pub fn dot_and_norm(&self, vector: usize, features: &[Feature]) -> (f64, f64) {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for feature in features {
+            if let Some(value) = self.values.get(self.index(feature.id, vector)) {
+                sum += value * feature.value;
+            }
+            squares += feature.value * feature.value;
+        }
+        (self.vectors[vector].scale * sum, squares)
+    }
+
+    /// `w·x` of every vector.
+    pub fn dots(&self, features: &[Feature]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.vectors.len()];
+        for feature in features {
+            if self.knows(feature.id) {
+                let start = self.index(feature.id, 0);
+                for (sum, value) in sums.iter_mut().zip(&self.values[start..]) {
+                    *sum += value * feature.value;
+                }
+            }
+        }
+        for (sum, vector) in sums.iter_mut().zip(&self.vectors) {
+            *sum *= vector.scale;
+        }
+        sums
+    }
+
+    /// Σσ_i x_i² of one vector; a feature or vector never learned has σ = 1.
+    pub fn variance(&self, vector: usize, features: &[Feature]) -> f64 {
+        let known = vector < self.vectors.len();
+        let mut sum = 0.0;
+        for feature in features {
+            let sigma = if known && self.knows(feature.id) {
+                self.variances[self.index(feature.id, vector)]
+            } else {
+                1.0
+            };
+            sum += sigma * feature.value * feature.value;
+        }
+        sum
+    }
+
+    /// Whether every number stays finite if `vector` takes this step.
+    pub fn can_take(&self, vector: usize, features: &[Feature], step: Step, norm: f64) -> bool {
+        let nothing = WeightVector::default();
+        let part = self.vectors.get(vector).unwrap_or(&nothing);
+        let per_value = step.length / (part.scale * step.shrink);
+        if part.bound + per_value.abs() * norm <= SAFE {
+            return true; // |x_i| ≤ ‖x‖ and σ_i ≤ 1
+        }
+        let mut total = part.norm.value();
+        for feature in features {
+            let old = if vector < self.vectors.len() && self.knows(feature.id) {
+                self.values[self.index(feature.id, vector)]
+            } else {
+                0.0
+            };
+            let new = old.abs() + (per_value * feature.value).abs();
+            total += if self.upkeep.norm == Norm::Squared { new * new } else { new };
+        }
+        total.is_finite()
+    }
+
+    /// Multiply a vector by a factor in (0, 1].
+    pub fn shrink(&mut self, vector: usize, factor: f64) {
+        self.vectors[vector].scale *= factor;
+        self.fold_if_small(vector);
+    }
+
+    /// `w_i += length·x_i` (times σ_i) for every feature, and narrow the variances.
+    /// `norm` is the length of the event, or any number that is not below it.
+    pub fn shift(
+        &mut self,
+        vector: usize,
+        features: &[Feature],
+        length: f64,
+        step: Step,
+        norm: f64,
+    ) {
+        let Upkeep { norm: kind, ranked } = self.upkeep;
+        let part = &mut self.vectors[vector];
+        let per_value = length / part.scale;
+        part.bound += per_value.abs() * norm; // |x_i| ≤ ‖x‖ and σ_i ≤ 1
+        if !(self.varies || ranked) && kind == Norm::None {
+            for feature in features {
+                let value = &mut self.values[feature.id as usize * self.width + vector];
+                *value += per_value * feature.value;
+                if value.abs() < TINY {
+                    *value = 0.0;
+                }
+            }
+            return;
+        }
+        let mut growth = 0.0;
+        for feature in features {
+            let index = feature.id as usize * self.width + vector;
+            let mut change = per_value * feature.value;
+            if self.varies {
+                let sigma = &mut self.variances[index];
+                change *= *sigma;
+                let x = feature.value;
+                match step.narrowing {
+                    Narrowing::None => {}
+                    Narrowing::Subtract(beta) => {
+                        *sigma = (*sigma - beta * (*sigma * x) * (*sigma * x)).max(0.0);
+                    }
+                    Narrowing::AddPrecision(beta) => *sigma /= 1.0 + beta * *sigma * x * x,
+                }
+            }
+            let value = &mut self.values[index];
+            let old = *value;
+            let mut new = old + change;
+            if new.abs() < TINY {
+                new = 0.0;
+            }
+            *value = new;
+            let (size, before) = (new.abs(), old.abs());
+            growth += if kind == Norm::Squared { new * new - old * old } else { size - before };
+            if ranked {
+                if old == 0.0 && new != 0.0 {
+                    part.fresh.push(feature.id);
+                } else if size < before {
+                    part.heap.set(feature.id, size);
+                }
+            }
+        }
+        if kind != Norm::None {
+            part.norm.add(growth);
+        }
+    }
+
+    /// Scale a vector back to a radius of its norm, if it has outgrown it.
+    pub fn scale_back(&mut self, vector: usize, radius: f64) {
+        let part = &mut self.vectors[vector];
+        let size = match self.upkeep.norm {
+            Norm::None => 0.0,
+            Norm::Absolute => part.scale * part.norm.value(),
+            Norm::Squared => part.scale * part.norm.value().max(0.0).sqrt(),
+        };
+        if size > radius {
+            part.scale *= radius / size;
+        }
+    }
+
+    /// A step on a vector is over: restore what rounding and lazy scaling wear out.
+    pub fn end_step(&mut self, vector: usize) {
+        self.fold_if_small(vector);
+        let part = &mut self.vectors[vector];
+        part.steps += 1;
+        if part.steps >= FRESH_AFTER.max(self.rows as u64) {
+            self.sum_afresh(vector);
+        }
+    }
+
+    /// Keep the `kept` largest weights, of a vector that is ranked.
+    ///
+    /// The heap always holds the largest, so what a step made non-zero is either among them or goes
+    /// at once. It holds more than `kept` only where features were let go and d fell.
+    pub fn keep_largest(&mut self, vector: usize, kept: usize) {
+        let fresh = std::mem::take(&mut self.vectors[vector].fresh);
+        for &id in &fresh {
+            let key = self.values[self.index(id, vector)].abs();
+            let Self { vectors, values, width, .. } = self;
+            let heap = &mut vectors[vector].heap;
+            if heap.len() < kept {
+                heap.set(id, key);
+            } else {
+                let now = |id: FeatureId| values[id as usize * *width + vector].abs();
+                let out = heap.exchange(id, key, now);
+                self.zero(out, vector);
+            }
+        }
+        self.vectors[vector].fresh = fresh;
+        self.vectors[vector].fresh.clear();
+        while self.vectors[vector].heap.len() > kept {
+            let Self { vectors, values, width, .. } = self;
+            let now = |id: FeatureId| values[id as usize * *width + vector].abs();
+            let Some(out) = vectors[vector].heap.pop(now) else { break };
+            self.zero(out, vector);
+        }
+    }
+
+    fn zero(&mut self, id: FeatureId, vector: usize) {
+        let index = self.index(id, vector);
+        let value = std::mem::take(&mut self.values[index]);
+        let norm = &mut self.vectors[vector].norm;
+        match self.upkeep.norm {
+            Norm::None => {}
+            Norm::Absolute => norm.add(-value.abs()),
+            Norm::Squared => norm.add(-value * value),
+        }
+    }
+
+    /// Selection sampling: each of the d features is kept with the same probability.
+    pub fn keep_random(&mut self, vector: usize, kept: usize, draws: &mut Generator) {
+        let mut wanted = kept;
+        for row in 0..self.rows {
+            if draws.uniform() * ((self.rows - row) as f64) < wanted as f64 {
+                wanted -= 1;
+            } else {
+                self.values[row * self.width + vector] = 0.0;
+            }
+        }
+    }
+
+    /// Set all weights to 0; variances stay.
+    pub fn clear(&mut self) {
+        self.values.fill(0.0);
+        for part in &mut self.vectors {
+            part.heap.clear();
+            *part =
+                WeightVector { heap: std::mem::take(&mut part.heap), ..WeightVector::default() };
+        }
+    }
+
+    /// `v *= scale, scale = 1`: monotone, so the order of the heap survives. Where there is a heap
+    /// only what is in it is not 0.
+    fn fold_if_small(&mut self, vector: usize) {
+        let scale = self.vectors[vector].scale;
+        if scale >= SMALLEST_SCALE {
+            return;
+        }
+        let width = self.width;
+        let Self { vectors, values, .. } = self;
+        let part = &mut vectors[vector];
+        let mut fold = |row: usize| {
+            let value = &mut values[row * width + vector];
+            *value *= scale;
+            if value.abs() < TINY {
+                *value = 0.0;
+            }
+        };
+        if self.upkeep.ranked {
+            part.heap.ids().for_each(|id| fold(id as usize));
+            part.heap.set_all(|id| values[id as usize * width + vector].abs());
+        } else {
+            (0..self.rows).for_each(fold);
+        }
+        let factor = if self.upkeep.norm == Norm::Squared { scale * scale } else { scale };
+        part.norm.sum *= factor;
+        part.norm.compensation *= factor;
+        part.bound *= scale;
+        part.scale = 1.0;
+    }
+
+    fn sum_afresh(&mut self, vector: usize) {
+        let squared = self.upkeep.norm == Norm::Squared;
+        let keeps_norm = self.upkeep.norm != Norm::None;
+        let (mut norm, mut bound) = (CompensatedSum::default(), 0.0_f64);
+        for row in 0..self.rows {
+            let size = self.values[row * self.width + vector].abs();
+            bound = bound.max(size);
+            if keeps_norm {
+                norm.add(if squared { size * size } else { size });
+            }
+        }
+        let part = &mut self.vectors[vector];
+        part.norm = norm;
+        part.bound = bound;
+        part.steps = 0;
+    }
+}
+
+/// What is saved: one array per weight vector.
+#[derive(Serialize, Deserialize)]
+pub struct WeightsState {
+    pub values: Vec<Vec<f64>>,
+    scales: Vec<f64>,
+    variances: Vec<Vec<f64>>,
+    norms: Vec<(f64, f64)>,
+    steps: Vec<u64>,
+}
+
+impl WeightsState {
+    fn check(&self, names: usize, vectors: usize, varies: bool) -> Result<(), &'static str> {
+        let counts = [self.values.len(), self.scales.len(), self.norms.len(), self.steps.len()];
+        if counts != [vectors; 4] || self.variances.len() != if varies { vectors } else { 0 } {
+            return Err("it has another number of weight vectors");
+        }
+        let columns = || self.values.iter().chain(&self.variances);
+        if columns().any(|column| column.len() != names) {
+            return Err("a weight vector is not as long as its names");
+        }
+        let norms = self.norms.iter().flat_map(|&(sum, compensation)| [sum, compensation]);
+        let mut numbers = columns().flatten().chain(&self.scales).copied().chain(norms);
+        if !numbers.all(f64::is_finite) {
+            return Err("a number is not finite");
+        }
+        if self.steps.iter().any(|&steps| steps > u64::MAX / 2) {
+            return Err("a counter is too large");
+        }
+        if self.scales.iter().any(|&scale| scale <= 0.0 || scale > 1.0) {
+            return Err("a scale is not in (0, 1]");
+        }
+        if self.variances.iter().flatten().any(|&sigma| !(0.0..=1.0).contains(&sigma)) {
+            return Err("a variance is not in [0, 1]");
+        }
+        Ok(())
+    }
+}
+
+/// The same rows with more columns.
+fn widened(cells: &[f64], width: usize, new_width: usize, filler: f64) -> Vec<f64> {
+    let mut wide = Vec::with_capacity(cells.len() / width * new_width);
+    for row in cells.chunks_exact(width) {
+        wide.extend_from_slice(row);
+        wide.resize(wide.len() + new_width - width, filler);
+    }
+    wide
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights_of(weights: &Weights) -> Vec<f64> {
+        (0..weights.rows).map(|row| weights.weight(row as FeatureId, 0)).collect()
+    }
+
+    #[test]
+    fn a_new_class_leaves_the_others_alone() {
+        let mut weights = Weights::new(Upkeep::NONE, true, 1);
+        weights.set_rows(2);
+        let feature = Feature { id: 1, value: 2.0 };
+        weights.shift(0, &[feature], 0.5, Step::of(0.5), 2.0);
+        for _ in 0..4 {
+            weights.add_vector();
+        }
+        assert_eq!(weights_of(&weights), [0.0, 1.0]);
+        assert_eq!(weights.weight(1, 4), 0.0);
+        assert_eq!(weights.variance(4, &[feature]), 4.0);
+    }
+
+    #[test]
+    fn a_step_that_would_overflow_is_foreseen() {
+        let mut weights = Weights::new(Upkeep::NONE, false, 1);
+        weights.set_rows(1);
+        let feature = Feature { id: 0, value: 1.0 };
+        assert!(weights.can_take(0, &[feature], Step::of(1e300), 1.0));
+        weights.shift(0, &[feature], 1.5e308, Step::of(1.5e308), 1.0);
+        assert!(!weights.can_take(0, &[feature], Step::of(1.5e308), 1.0));
+        assert!(weights.can_take(0, &[feature], Step::of(1.0), 1.0));
+    }
+}

@@ -1,0 +1,47 @@
+//! What a learner knows of its features, copied out of it so that its lock can be let go.
+
+use headwater_core as core;
+use headwater_core::Label;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::OwnedName;
+use crate::event::name_to_python;
+
+pub struct LearnedFeatures {
+    pub multiclass: bool,
+    /// Of several classes; empty otherwise.
+    pub labels: Vec<Label>,
+    pub names: Vec<OwnedName>,
+    pub history: Vec<core::FeatureHistory>,
+    /// A column a weight vector.
+    pub weights: Vec<Vec<f64>>,
+}
+
+impl LearnedFeatures {
+    pub fn of(core: &core::Learner) -> Self {
+        let ids = 0..core.vocabulary_len() as core::FeatureId;
+        let multiclass = core.labels().is_multiclass();
+        let vectors = 0..core.labels().vectors();
+        Self {
+            multiclass,
+            labels: if multiclass { core.labels().known() } else { Vec::new() },
+            names: ids.clone().map(|id| OwnedName::of(core.name(id))).collect(),
+            history: ids.clone().map(|id| core.history(id)).collect(),
+            weights: vectors
+                .map(|vector| ids.clone().map(|id| core.weight(id, vector)).collect())
+                .collect(),
+        }
+    }
+
+    /// The weights of a vector that are not 0.
+    pub fn weights<'py>(&self, py: Python<'py>, vector: usize) -> PyResult<Bound<'py, PyDict>> {
+        let weights = PyDict::new(py);
+        for (name, &weight) in self.names.iter().zip(&self.weights[vector]) {
+            if weight != 0.0 {
+                weights.set_item(name_to_python(py, name.borrow())?, weight)?;
+            }
+        }
+        Ok(weights)
+    }
+}

@@ -1,0 +1,167 @@
+//! Slots of the names met lately, by the very objects: most streams use the same texts again, and
+//! an object that is known need be neither hashed nor compared. Many repeat whole events' names. Where
+//! names are let go ids change, and nothing is remembered.
+//!
+//! A table with two places for a text. It holds on to its texts, so that no other object can come to
+//! lie where one of them lay.
+
+use std::sync::Arc;
+
+use headwater_core::{Error, EventBuffer, FeatureId, UNKNOWN};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::dict::call_for;
+use crate::event::EventKey;
+
+const SMALLEST: usize = 1 << 6;
+const LARGEST: usize = 1 << 20;
+
+/// The names of events that follow each other, with their ids and the view's stats_ids.
+pub struct EventShape {
+    pub keys: Arc<Vec<EventKey>>,
+    pub ids: Vec<FeatureId>,
+    pub stats_ids: Vec<FeatureId>,
+    /// Whether none of them is unknown, so that nothing need be looked up.
+    pub complete: bool,
+}
+
+impl EventShape {
+    fn of(keys: &Arc<Vec<EventKey>>, event: &EventBuffer, has_view: bool) -> Self {
+        let ids: Vec<FeatureId> = event.features.iter().map(|feature| feature.id).collect();
+        let unseated = has_view && event.stats_ids.contains(&UNKNOWN);
+        let complete = !unseated && !ids.contains(&UNKNOWN);
+        Self { keys: keys.clone(), ids, stats_ids: event.stats_ids.clone(), complete }
+    }
+}
+
+struct CachedText {
+    text: Py<PyString>,
+    id: FeatureId,
+    stats_id: FeatureId,
+}
+
+#[derive(Default)]
+pub struct NameCache {
+    places: Vec<Option<CachedText>>,
+    /// Of the last two events, if their names were the same.
+    shape: Option<Arc<EventShape>>,
+    /// The names of the last event.
+    last: Option<Arc<Vec<EventKey>>>,
+}
+
+impl NameCache {
+    pub fn shape(&self) -> Option<Arc<EventShape>> {
+        self.shape.clone()
+    }
+
+    /// Note the names and ids of an event, for the next one. Not for one whose shape is complete.
+    pub fn note(&mut self, keys: &Arc<Vec<EventKey>>, event: &EventBuffer, has_view: bool) {
+        let again = |last: &Arc<Vec<EventKey>>| Arc::ptr_eq(last, keys) || are_same(last, keys);
+        if self.last.as_ref().is_some_and(again) {
+            self.shape = Some(Arc::new(EventShape::of(keys, event, has_view)));
+        }
+        self.last = Some(keys.clone());
+    }
+
+    /// Fill in the ids of the texts that are remembered, and refuse those that are no text. Says
+    /// where the others stand.
+    pub fn recall(
+        &self,
+        py: Python<'_>,
+        keys: &[EventKey],
+        event: &mut EventBuffer,
+    ) -> Result<Vec<u32>, Error> {
+        let mut missed = Vec::new();
+        event.stats_ids.resize(keys.len(), UNKNOWN);
+        for key in keys {
+            if let EventKey::Text(text) = key
+                && let Some(place) = self.places.get(self.place(text))
+            {
+                call_for(place);
+            }
+        }
+        for (position, key) in keys.iter().enumerate() {
+            let EventKey::Text(text) = key else { continue };
+            if let Some(place) = self.find(text) {
+                (event.features[position].id, event.stats_ids[position]) =
+                    (place.id, place.stats_id);
+                if place.id != UNKNOWN {
+                    continue;
+                }
+            } else if text.bind(py).to_str().is_err() {
+                return Err(Error::Event("event: a feature's name is not valid text.".to_owned()));
+            }
+            missed.push(position as u32);
+        }
+        Ok(missed)
+    }
+
+    fn find(&self, text: &Py<PyString>) -> Option<&CachedText> {
+        let first = self.place(text);
+        let holds = |place: usize| {
+            let kept = self.places.get(place).and_then(Option::as_ref);
+            kept.filter(|kept| kept.text.is(text))
+        };
+        // Worked out, not branched on: which of the two it is cannot be foreseen, and waiting for
+        // the name_cache to say would hold up the names that follow.
+        holds(first ^ usize::from(holds(first).is_none()))
+    }
+
+    /// Remember texts that were missed, now that they have been looked up; `names` is how many the
+    /// learner knows.
+    pub fn remember(
+        &mut self,
+        py: Python<'_>,
+        keys: &[EventKey],
+        event: &EventBuffer,
+        missed: &[u32],
+        names: usize,
+    ) {
+        if missed.is_empty() {
+            return;
+        }
+        if self.places.len() < LARGEST && self.places.len() < 2 * names {
+            self.grow((2 * names).next_power_of_two().clamp(SMALLEST, LARGEST));
+        }
+        for position in missed.iter().map(|&position| position as usize) {
+            let (id, stats_id) = (event.features[position].id, event.stats_ids[position]);
+            if let EventKey::Text(text) = &keys[position]
+                && (id != UNKNOWN || stats_id != UNKNOWN)
+                && text.bind(py).is_exact_instance_of::<PyString>()
+            // letting go of it runs no code
+            {
+                self.put(CachedText { text: text.clone_ref(py), id, stats_id });
+            }
+        }
+    }
+
+    fn grow(&mut self, size: usize) {
+        let mut places = Vec::new();
+        places.resize_with(size, || None);
+        for place in std::mem::replace(&mut self.places, places).into_iter().flatten() {
+            self.put(place);
+        }
+    }
+
+    fn put(&mut self, place: CachedText) {
+        let first = self.place(&place.text);
+        if self.places[first].as_ref().is_some_and(|kept| !kept.text.is(&place.text)) {
+            self.places.swap(first, first ^ 1); // the older of the two goes
+        }
+        self.places[first] = Some(place);
+    }
+
+    /// By the object's address, well mixed.
+    fn place(&self, text: &Py<PyString>) -> usize {
+        let mixed = (text.as_ptr().addr() as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize & self.places.len().wrapping_sub(1)
+    }
+}
+
+/// Whether these are the same texts, object by object.
+fn are_same(some: &[EventKey], others: &[EventKey]) -> bool {
+    let pairs = || some.iter().zip(others);
+    some.len() == others.len()
+        && pairs().all(|pair| matches!(pair, (EventKey::Text(a), EventKey::Text(b)) if a.is(b)))
+}
