@@ -23,7 +23,7 @@ from headwater.learners.query import Query
 from headwater.learners.saving import read_header, write_file, write_header
 from headwater.learners.slots import Slot, shown
 from headwater.learners.sparsify import Sparsify
-from headwater.learners.update import Balanced, Update
+from headwater.learners.update import Balanced, DualLogistic, Update
 from headwater.limits import LIMITS, check
 from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Trace
 
@@ -53,12 +53,20 @@ def linear_model(
     legacy: bool = False,
     epsilon: float = 0.0,
 ) -> dict[str, Any]:
-    """The linear model, for the core."""
+    """The linear model, for the core; dual steps have a model of their own there."""
+    if isinstance(update, DualLogistic):
+        return {
+            "kind": "dual_logistic",
+            **update.parameters(),
+            "sparsify": for_core(sparsify),
+            "task": task,
+            "restarts": restarts,
+        }
     return {
         "kind": "linear",
         "update": for_core(update),
         "sparsify": for_core(sparsify),
-        "task": task,
+        "task": "regression" if task == "number" else task,
         "restarts": restarts,
         "legacy": legacy,
         "epsilon": epsilon,
@@ -105,11 +113,11 @@ class Learner(_core.Learner):
         self._build(
             model=parts.model,
             query=for_core(parts.query),
-            view=parts.normalize is not None,
+            scaled=parts.normalize is not None,
             closed=parts.closed,
-            bound=None if self.max_features is None else (self.max_features, self.when_full),
-            added="whole" if parts.whole else "intercept" if parts.intercept else "nothing",
-            labels=parts.labels,
+            capacity=None if self.max_features is None else (self.max_features, self.when_full),
+            own="summary" if parts.whole else "intercept" if parts.intercept else "none",
+            task="regression" if parts.labels == "number" else parts.labels,
             classes=self.classes,
             seed=self.seed,
             state=state,

@@ -54,7 +54,7 @@ class OFSP(Learner):
 
     def _parts(self) -> Parts:
         model = {
-            "kind": "partial",
+            "kind": "ofs_partial",
             "count": self.count,
             "exploration": self.exploration,
             "step": self.step,

@@ -4,10 +4,11 @@ use headwater_core::batch::{Batch, ColumnNames, RowArrays};
 use headwater_core::{Error, Label, Name};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::PyList;
 
 use crate::errors::{EventError, LabelError, raise};
-use crate::event::{EventKey, read_label, read_name};
+use crate::label::read_label;
+use crate::name::{OwnedName, read_names};
 
 /// Events as arrays that Python has brought into shape: contiguous, of the types below.
 #[derive(FromPyObject)]
@@ -80,37 +81,4 @@ impl Answers<'_> {
             }
         })
     }
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub enum OwnedName {
-    Number(i64),
-    Text(String),
-}
-
-impl OwnedName {
-    pub fn of(name: Name<'_>) -> Self {
-        match name {
-            Name::Number(number) => Self::Number(number),
-            Name::Text(text) => Self::Text(text.to_owned()),
-        }
-    }
-
-    pub fn borrow(&self) -> Name<'_> {
-        match self {
-            Self::Number(number) => Name::Number(*number),
-            Self::Text(text) => Name::Text(text),
-        }
-    }
-}
-
-pub fn read_names(names: &Bound<'_, PyAny>) -> PyResult<Vec<OwnedName>> {
-    let read = |name: PyResult<Bound<'_, PyAny>>| {
-        let name = name?;
-        Ok(match read_name("names", &name)? {
-            EventKey::Number(number) => OwnedName::Number(number),
-            EventKey::Text(_) => OwnedName::Text(name.cast::<PyString>()?.to_str()?.to_owned()),
-        })
-    };
-    names.try_iter()?.map(read).collect()
 }

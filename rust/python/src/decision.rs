@@ -7,8 +7,9 @@ use headwater_core::{CachedProducts, EventBuffer, Feature, UNKNOWN};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::AnswerError;
-use crate::event::{EventKey, PyEvent, check_names};
+use crate::errors::{AnswerError, shown, type_name};
+use crate::event::PyEvent;
+use crate::name::{EventKey, check_names};
 
 /// What a learner decided about an event, with the event's features as they were.
 ///
@@ -207,3 +208,12 @@ impl Decision {
 
 type PickledDecision<'py> =
     (Bound<'py, PyAny>, f64, f64, bool, bool, Bound<'py, PyDict>, Option<Vec<f64>>, [f64; 2]);
+
+/// The refusal of what is no decision.
+pub fn not_a_decision(object: &Bound<'_, PyAny>) -> PyErr {
+    AnswerError::new_err(format!(
+        "answer: expected a Decision, as decide_one gives, got {} ({}).",
+        shown(object),
+        type_name(object)
+    ))
+}

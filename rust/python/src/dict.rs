@@ -9,7 +9,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::event::EventKey;
+use crate::name::EventKey;
 
 /// If the dict's names are these very objects in this order, and its values numbers: the features,
 /// with these ids. Otherwise false, and `features` is of no use.

@@ -1,8 +1,9 @@
-//! Each variant of the core's error is one exception class of `headwater.errors`.
+//! Each variant of the core's error is one exception class of `headwater.errors`; how sentences name
+//! Python objects.
 
 use headwater_core::Error;
-use pyo3::PyErr;
 use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
 
 pyo3::import_exception!(headwater.errors, ParameterError);
 pyo3::import_exception!(headwater.errors, EventError);
@@ -26,4 +27,21 @@ pub fn raise(error: Error) -> PyErr {
         Error::Busy(_) => BusyError::new_err(text),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
     }
+}
+
+/// The name of an object's type.
+pub fn type_name(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
+}
+
+/// An object's `repr`, on one line and cut short.
+pub fn shown(object: &Bound<'_, PyAny>) -> String {
+    let text = object.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let text = lines.join(" ").replace(char::is_control, "?");
+    if text.chars().count() <= 60 {
+        return text;
+    }
+    let start: String = text.chars().take(57).collect();
+    format!("{start}...")
 }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, TryLockError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use headwater_core as core;
 use headwater_core::Names;
@@ -20,9 +20,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{EventFileError, raise};
-use crate::event::{label_to_python, name_to_python};
-use crate::learner::BETWEEN_LOOKS;
+use crate::label::label_to_python;
+use crate::name::{OwnedName, name_to_python};
 
+/// How long a batch goes on before it looks whether it was interrupted.
+pub const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Lines between two looks at the clock.
 const LINES_A_LOOK: u32 = 64;
 
@@ -268,14 +270,14 @@ impl EventReader {
 struct OwnedRecord {
     id: Option<Id>,
     label: Option<core::Label>,
-    features: Vec<(crate::arrays::OwnedName, f64)>,
+    features: Vec<(OwnedName, f64)>,
 }
 
 impl OwnedRecord {
     fn of(reader: &Reader, record: &mut Record) -> Self {
         let names = reader.names(record);
         let feature = |(position, feature): (usize, &core::Feature)| {
-            (crate::arrays::OwnedName::of(names.name(position)), feature.value)
+            (OwnedName::of(names.name(position)), feature.value)
         };
         let features = record.features.iter().enumerate().map(feature).collect();
         Self { features, id: record.id.take(), label: record.label.take() }

@@ -18,10 +18,9 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::arrays::{OwnedName, read_names};
 use crate::arrow;
 use crate::errors::EventError;
-use crate::event::name_to_python;
+use crate::name::{OwnedName, name_to_python, read_names};
 
 type CsrArrays<'py> =
     (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f64>>, usize);

@@ -5,8 +5,7 @@ use headwater_core::Label;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::OwnedName;
-use crate::event::name_to_python;
+use crate::name::{OwnedName, name_to_python};
 
 pub struct LearnedFeatures {
     pub multiclass: bool,

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use headwater_core as core;
 use headwater_core::snapshot;
@@ -16,18 +16,15 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use crate::arrays::{Answers, Arrays};
 use crate::config::{self, Component};
-use crate::decision::Decision;
-use crate::errors::{LabelError, ParameterError, raise};
-use crate::event::{
-    EventKeys, PyEvent, check_names, label_to_python, name_to_python, not_a_decision,
-    read_given_label, read_label, shown,
-};
-use crate::files::{FileRun, ProgressWatch, Source, decisions_file, file_run};
+use crate::decision::{Decision, not_a_decision};
+use crate::errors::{LabelError, ParameterError, raise, shown};
+use crate::event::PyEvent;
+use crate::files::{BETWEEN_LOOKS, FileRun, ProgressWatch, Source, decisions_file, file_run};
+use crate::label::{label_to_python, read_given_label, read_label};
 use crate::learned_features::LearnedFeatures;
 use crate::lock::{LearnerLock, LockedLearner};
+use crate::name::{EventKeys, check_names, name_to_python};
 
-/// How long a batch goes on before it looks whether it was interrupted.
-pub const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Rows between two looks at the clock.
 const ROWS_A_LOOK: usize = 64;
 

@@ -9,9 +9,11 @@ mod errors;
 mod event;
 mod files;
 mod frames;
+mod label;
 mod learned_features;
 mod learner;
 mod lock;
+mod name;
 mod name_cache;
 
 use pyo3::prelude::*;

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::dict::call_for;
-use crate::event::EventKey;
+use crate::name::EventKey;
 
 const SMALLEST: usize = 1 << 6;
 const LARGEST: usize = 1 << 20;

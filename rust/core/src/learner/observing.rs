@@ -74,7 +74,9 @@ impl Learner {
                     let ids: Vec<FeatureId> = positions.iter().map(|&i| stats_ids[i]).collect();
                     let mut some: Vec<Feature> = positions.iter().map(|&i| features[i]).collect();
                     let summary = scaler.observe(&ids, &mut some, stats)?;
-                    features.iter_mut().for_each(|feature| feature.value = LEFT_OUT);
+                    for feature in features.iter_mut() {
+                        feature.value = LEFT_OUT;
+                    }
                     for (&position, feature) in positions.iter().zip(some) {
                         features[position].value = feature.value + 0.0; // never −0
                     }

@@ -18,7 +18,8 @@ use crate::scaling::{RunningScaler, ScalerState};
 use crate::storage::rng::Generator;
 
 const MAGIC: &[u8; 8] = b"HEADWATR";
-pub const VERSION: u32 = 1;
+/// An older file is refused: nothing of it has been released.
+pub const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct LearnerState<'a> {

@@ -1,4 +1,4 @@
-//! An event as a whole: two features that are learned from every event, labelled or not.
+//! An event as a summary: two features that are learned from every event, labelled or not.
 //!
 //! The *common factor* is the first principal component of what the view shows. Every feature has
 //! a loading `v`, moved towards `u z` by steps of its own, so that features may be missing, and counts with
@@ -141,19 +141,19 @@ pub struct EventSummary {
 
 impl EventSummary {
     /// (factor, energy) of an event, which is not counted.
-    pub fn look(&self, sums: &SummarySums) -> [f64; 2] {
+    pub fn describe(&self, sums: &SummarySums) -> [f64; 2] {
         [self.factor_feature(sums.score(), sums.share()), self.energy_feature(sums)]
     }
 
     /// (factor, energy) of an event of the stream, which is counted.
-    pub fn show(&mut self, sums: &SummarySums) -> [f64; 2] {
+    pub fn observe(&mut self, sums: &SummarySums) -> [f64; 2] {
         if sums.share() > 0.0 {
             self.energy.add(sums.log_energy(), 0.0);
         }
         if let Some(score) = sums.score() {
             self.factor.add(score, SLOWEST);
         }
-        self.look(sums)
+        self.describe(sums)
     }
 
     /// The factor of an event that was seen before, of length 1, with the loadings of now.
@@ -201,14 +201,14 @@ mod tests {
         for _ in 0..24 {
             sums.add(one, a, half * trust(F64x2::splat(20.0)) * a);
         }
-        let mut whole = EventSummary::default();
-        assert_eq!(whole.show(&sums), [0.0, 0.0]); // Σa < 1
-        assert_eq!(whole.energy.n, 0);
+        let mut summary = EventSummary::default();
+        assert_eq!(summary.observe(&sums), [0.0, 0.0]); // Σa < 1
+        assert_eq!(summary.energy.n, 0);
     }
 
     #[test]
     fn sensors_that_move_together_share_a_factor() {
-        let (mut loadings, mut whole) = ([0.0; 4], EventSummary::default());
+        let (mut loadings, mut summary) = ([0.0; 4], EventSummary::default());
         let mut features = Vec::new();
         for round in 1..500 {
             let common = f64::from(round * 7 % 13) - 6.0;
@@ -219,7 +219,7 @@ mod tests {
                 let [z, v] = [z, v].map(|pair| F64x2::new([pair[0], pair[1]]));
                 sums.add(z, F64x2::ONE, v * trust(F64x2::splat(round)));
             }
-            let [factor, _] = whole.show(&sums);
+            let [factor, _] = summary.observe(&sums);
             let (u, length) = (sums.score().unwrap_or(1.0), sums.squares().sqrt());
             for (v, z) in loadings.iter_mut().zip(z) {
                 *v += (u * z / length - *v) * step.min(1.0);

@@ -85,7 +85,7 @@ impl CountInverses {
 
 /// a = min(1, 2·runs/(n − 1))⁴
 #[inline(always)]
-pub fn regularity(n: F64x2, runs: F64x2, inverses: &CountInverses) -> F64x2 {
+pub fn regularity_of(n: F64x2, runs: F64x2, inverses: &CountInverses) -> F64x2 {
     let share = (runs + runs) * inverses.before;
     // Rounding must not take from what is 1.
     is_regular(n, runs).blend(F64x2::ONE, (share * share) * (share * share))
@@ -159,7 +159,7 @@ impl StatsLanes {
         let squares = squares + off * (counted - mean);
         let mut regularity = F64x2::ONE;
         if !all(is_regular(n, runs)) {
-            regularity = self::regularity(n, runs, &inverses);
+            regularity = regularity_of(n, runs, &inverses);
             sizes.add(counted, regularity);
         }
         Self { n, mean, squares, regularity, ..self }.with(&inverses)
@@ -224,7 +224,7 @@ impl StatsLanes {
 
     /// Make one of the two last.
     #[inline(always)]
-    pub fn keep<const PLACE: usize>(&self, entry: &mut FeatureStats, round: f64) {
+    pub fn commit<const PLACE: usize>(&self, entry: &mut FeatureStats, round: f64) {
         entry.n = self.n.as_array_ref()[PLACE];
         entry.mean = self.mean.as_array_ref()[PLACE];
         entry.squares = self.squares.as_array_ref()[PLACE];

@@ -2,15 +2,15 @@
 //!
 //! A period's model is f2 = w·x with gradient steps of length `step`/√t, t counted from the period's
 //! begin. When its names are replaced by others, a new period begins with w = 0 on the new names;
-//! the old model lives on behind the map of [`crate::overlap`], f1 = w1·ψ(x), and [`TwoExperts`] says
+//! the old model lives on behind the map of [`ridge_map`], f1 = w1·ψ(x), and [`TwoExperts`] says
 //! how far each is trusted. Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
 //!
-//! **Periods are found from the names.** The last B lessons are kept. A name is *old* if the period
+//! **Periods are found from the names.** The last B lessons are stored. A name is *old* if the period
 //! met it before them; a example with features but without any old name begins the next period, once
 //! this one has lasted for 2B lessons (before that, on sparse events, too few names are old to be
-//! missed). What the kept lessons show of old and of other names gives the map. While they came
+//! missed). What the stored lessons show of old and of other names gives the map. While they came
 //! nobody knew which names would stay, so `weights` learned from all; w1 must know old names only.
-//! So the weights of B lessons ago are kept too (`lagged`), and the B lessons are learned again from
+//! So the weights of B lessons ago are stored too (`lagged`), and the B lessons are learned again from
 //! there without the other names, in their Gram matrix alone: O(B²·n + B³) once a period, and for a
 //! prediction made while a switch is at hand.
 
@@ -69,7 +69,7 @@ impl FeslConfig {
     }
 }
 
-/// A example that is kept.
+/// A example that is stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct StoredRound {
     ids: Vec<FeatureId>,
@@ -91,11 +91,11 @@ pub struct Fesl {
     config: FeslConfig,
     /// Of the present period, by id; names that have gone keep theirs, in case they return.
     weights: Vec<f64>,
-    /// The same as they were before the kept lessons.
+    /// The same as they were before the stored lessons.
     lagged: Vec<f64>,
     /// In which example this period met the name; before `born`: not yet.
     met: Vec<u64>,
-    kept: VecDeque<StoredRound>,
+    stored: VecDeque<StoredRound>,
     /// First example whose new names belong to this period.
     born: u64,
     /// Lessons before this period.
@@ -103,7 +103,7 @@ pub struct Fesl {
     /// Lessons in all.
     rounds: u64,
     period: u64,
-    overlap: Option<RidgeMap>,
+    map: Option<RidgeMap>,
     experts: TwoExperts,
 }
 
@@ -113,19 +113,19 @@ pub struct FeslState {
     weights: Vec<f64>,
     lagged: Vec<f64>,
     met: Vec<u64>,
-    kept: VecDeque<StoredRound>,
+    stored: VecDeque<StoredRound>,
     born: u64,
     begun: u64,
     rounds: u64,
     period: u64,
-    overlap: Option<RidgeMapState>,
+    map: Option<RidgeMapState>,
     experts: TwoExperts,
 }
 
 /// The two models as an event meets them: those of the present period, or of the one it begins.
 struct TwoForecasts<'a> {
     switch: bool,
-    overlap: Option<std::borrow::Cow<'a, RidgeMap>>,
+    map: Option<std::borrow::Cow<'a, RidgeMap>>,
     experts: TwoExperts,
     /// t of the next step.
     t: u64,
@@ -144,12 +144,12 @@ impl ModelKind for Fesl {
             weights: Vec::new(),
             lagged: Vec::new(),
             met: Vec::new(),
-            kept: VecDeque::new(),
+            stored: VecDeque::new(),
             born: 1,
             begun: 0,
             rounds: 0,
             period: 1,
-            overlap: None,
+            map: None,
             experts: TwoExperts::second(),
         }
     }
@@ -170,7 +170,7 @@ impl ModelKind for Fesl {
     ) -> Result<Outcome, Error> {
         let config = self.config;
         let features = example.features;
-        example.squared_norm()?; // kept lessons are multiplied with each other
+        example.squared_norm()?; // stored lessons are multiplied with each other
         let outlook = self.outlook(features);
         let margin = self.margin(&outlook, draws);
         let y = config.loss.target(example.target);
@@ -185,26 +185,23 @@ impl ModelKind for Fesl {
             let weight = self.own_weight(feature.id, outlook.switch);
             (weight + move2 * feature.value).is_finite()
         });
-        let shifted: Option<MapStep> = match &outlook.overlap {
-            Some(overlap) if config.combine != Combine::Frozen => {
-                Some(overlap.moved(&outlook.z, move1))
-            }
+        let shifted: Option<MapStep> = match &outlook.map {
+            Some(map) if config.combine != Combine::Frozen => Some(map.moved(&outlook.z, move1)),
             _ => None,
         };
         if !safe || shifted.as_ref().is_some_and(|after| !after.is_finite()) {
             return Err(too_large("a weight"));
         }
         let experts = outlook.experts.after(losses, config.sharing(), config.horizon);
-        let TwoForecasts { switch, overlap, .. } = outlook;
-        let begun_with =
-            if switch { Some(overlap.map(std::borrow::Cow::into_owned)) } else { None };
+        let TwoForecasts { switch, map, .. } = outlook;
+        let begun_with = if switch { Some(map.map(std::borrow::Cow::into_owned)) } else { None };
 
         // From here on nothing can fail.
-        if let Some(overlap) = begun_with {
-            self.begin_period(overlap);
+        if let Some(map) = begun_with {
+            self.begin_period(map);
         }
-        if let (Some(overlap), Some(after)) = (&mut self.overlap, shifted) {
-            overlap.take(after);
+        if let (Some(map), Some(after)) = (&mut self.map, shifted) {
+            map.take(after);
         }
         self.experts = experts;
         self.keep(example, y, move2);
@@ -220,37 +217,37 @@ impl ModelKind for Fesl {
 
     fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
         let outlook = self.outlook(features);
-        let overlap = outlook.overlap.as_deref();
-        let trust = self.trust(&outlook.experts, overlap.is_some(), Some(draws));
+        let map = outlook.map.as_deref();
+        let trust = self.trust(&outlook.experts, map.is_some(), Some(draws));
         let weight = |id| {
-            let old = overlap.map_or(0.0, |overlap| overlap.weight(id));
+            let old = map.map_or(0.0, |map| map.weight(id));
             blend(trust, [old, self.own_weight(id, outlook.switch)])
         };
         features.iter().map(|feature| weight(feature.id) * feature.value).collect()
     }
 
     fn weight(&self, id: FeatureId, _vector: usize) -> f64 {
-        let trust = self.trust(&self.experts, self.overlap.is_some(), None);
-        let old = self.overlap.as_ref().map_or(0.0, |overlap| overlap.weight(id));
+        let trust = self.trust(&self.experts, self.map.is_some(), None);
+        let old = self.map.as_ref().map_or(0.0, |map| map.weight(id));
         blend(trust, [old, self.own_weight(id, false)])
     }
 
     fn note(&self) -> Option<String> {
         let from = self.begun + 1;
-        Some(match (self.period, &self.overlap) {
+        Some(match (self.period, &self.map) {
             (1, _) => "period 1, since round 1".to_owned(),
             (period, _) if self.config.combine == Combine::New => {
                 format!("period {period}, since round {from}: learned anew")
             }
             (period, None) => format!(
-                "period {period}, since round {from}: learned anew, for no kept round showed old \
+                "period {period}, since round {from}: learned anew, for no stored round showed old \
                  and new names together"
             ),
-            (period, Some(overlap)) => format!(
-                "period {period}, since round {from}: its map comes from {} kept round{}, its \
+            (period, Some(map)) => format!(
+                "period {period}, since round {from}: its map comes from {} stored round{}, its \
                  trust is {:.3} in the old model and {:.3} in the new",
-                overlap.rows(),
-                if overlap.rows() == 1 { "" } else { "s" },
+                map.rows(),
+                if map.rows() == 1 { "" } else { "s" },
                 self.experts.alpha[0],
                 self.experts.alpha[1],
             ),
@@ -262,12 +259,12 @@ impl ModelKind for Fesl {
             weights: self.weights.clone(),
             lagged: self.lagged.clone(),
             met: self.met.clone(),
-            kept: self.kept.clone(),
+            stored: self.stored.clone(),
             born: self.born,
             begun: self.begun,
             rounds: self.rounds,
             period: self.period,
-            overlap: self.overlap.as_ref().map(RidgeMap::state),
+            map: self.map.as_ref().map(RidgeMap::state),
             experts: self.experts,
         }
     }
@@ -280,12 +277,12 @@ impl ModelKind for Fesl {
     ) -> Result<(), &'static str> {
         state.check(names, self.config.overlap)?;
         let ridge = self.config.ridge;
-        let overlap = state.overlap.as_ref();
-        self.overlap = overlap.map(|o| RidgeMap::restored(o, names, ridge)).transpose()?;
+        let map = state.map.as_ref();
+        self.map = map.map(|o| RidgeMap::restored(o, names, ridge)).transpose()?;
         self.weights.clone_from(&state.weights);
         self.lagged.clone_from(&state.lagged);
         self.met.clone_from(&state.met);
-        self.kept.clone_from(&state.kept);
+        self.stored.clone_from(&state.stored);
         self.born = state.born;
         self.begun = state.begun;
         self.rounds = state.rounds;
@@ -296,14 +293,14 @@ impl ModelKind for Fesl {
 }
 
 impl Fesl {
-    /// Whether this period met the name before the kept lessons.
+    /// Whether this period met the name before the stored lessons.
     fn is_old(&self, id: FeatureId) -> bool {
         self.met
             .get(id as usize)
             .is_some_and(|&met| met >= self.born && met + self.config.overlap as u64 <= self.rounds)
     }
 
-    /// Whether this period met the name in the kept lessons.
+    /// Whether this period met the name in the stored lessons.
     fn is_young(&self, id: FeatureId) -> bool {
         self.met.get(id as usize).is_some_and(|&met| met >= self.born) && !self.is_old(id)
     }
@@ -321,12 +318,12 @@ impl Fesl {
 
     fn outlook(&self, features: &[Feature]) -> TwoForecasts<'_> {
         let switch = self.begins_period(features);
-        let overlap = if switch {
+        let map = if switch {
             self.map().map(std::borrow::Cow::Owned)
         } else {
-            self.overlap.as_ref().map(std::borrow::Cow::Borrowed)
+            self.map.as_ref().map(std::borrow::Cow::Borrowed)
         };
-        let experts = match (switch, &overlap) {
+        let experts = match (switch, &map) {
             (false, _) => self.experts,
             (true, Some(_)) => TwoExperts::new(self.config.horizon),
             (true, None) => TwoExperts::second(),
@@ -335,16 +332,16 @@ impl Fesl {
         for feature in features {
             f2 += self.own_weight(feature.id, switch) * feature.value;
         }
-        let (z, f1) = overlap.as_ref().map_or((Vec::new(), 0.0), |overlap| {
-            let z = overlap.spread(features);
-            let f1 = overlap.score(&z);
+        let (z, f1) = map.as_ref().map_or((Vec::new(), 0.0), |map| {
+            let z = map.spread(features);
+            let f1 = map.score(&z);
             (z, f1)
         });
         let t = if switch { 1 } else { self.rounds - self.begun + 1 };
-        TwoForecasts { switch, overlap, experts, t, z, f: [f1, f2] }
+        TwoForecasts { switch, map, experts, t, z, f: [f1, f2] }
     }
 
-    /// The weight w of a name; after a switch the kept lessons' other names start at 0.
+    /// The weight w of a name; after a switch the stored lessons' other names start at 0.
     fn own_weight(&self, id: FeatureId, switch: bool) -> f64 {
         if switch && self.is_young(id) {
             return 0.0;
@@ -352,17 +349,17 @@ impl Fesl {
         self.weights.get(id as usize).copied().unwrap_or(0.0)
     }
 
-    /// The old model behind the map that the kept lessons give, if they give one.
+    /// The old model behind the map that the stored lessons give, if they give one.
     fn map(&self) -> Option<RidgeMap> {
         if self.config.combine == Combine::New {
             return None;
         }
-        let size = self.kept.len();
+        let size = self.stored.len();
         let rows: Vec<Vec<Feature>> =
-            self.kept.iter().map(|kept| kept.features().collect()).collect();
+            self.stored.iter().map(|stored| stored.features().collect()).collect();
         let rows: Vec<&[Feature]> = rows.iter().map(Vec::as_slice).collect();
         let old_gram = SparseColumns::of(&rows, |id| self.is_old(id)).gram(size);
-        // the kept lessons once more, on old names: w1·x_i = lagged·x_i + Σ_j s_j x_j·x_i
+        // the stored lessons once more, on old names: w1·x_i = lagged·x_i + Σ_j s_j x_j·x_i
         let mut at_rows: Vec<f64> = rows
             .iter()
             .map(|row| {
@@ -370,9 +367,9 @@ impl Fesl {
                 old.map(|feature| self.lagged[feature.id as usize] * feature.value).sum()
             })
             .collect();
-        for (i, kept) in self.kept.iter().enumerate() {
+        for (i, stored) in self.stored.iter().enumerate() {
             let t = self.rounds - self.begun - size as u64 + 1 + i as u64;
-            let pull = self.config.loss.pull(at_rows[i], kept.target);
+            let pull = self.config.loss.pull(at_rows[i], stored.target);
             let step = self.config.step / (t as f64).sqrt() * pull;
             for (j, at_row) in at_rows.iter_mut().enumerate() {
                 *at_row += step * old_gram[i * size + j];
@@ -411,34 +408,34 @@ impl Fesl {
     }
 
     fn margin(&self, outlook: &TwoForecasts<'_>, draws: &Generator) -> f64 {
-        let trust = self.trust(&outlook.experts, outlook.overlap.is_some(), Some(draws));
+        let trust = self.trust(&outlook.experts, outlook.map.is_some(), Some(draws));
         blend(trust, outlook.f)
     }
 
-    fn begin_period(&mut self, overlap: Option<RidgeMap>) {
+    fn begin_period(&mut self, map: Option<RidgeMap>) {
         let young: Vec<FeatureId> = self
-            .kept
+            .stored
             .iter()
-            .flat_map(|kept| kept.ids.iter().copied())
+            .flat_map(|stored| stored.ids.iter().copied())
             .filter(|&id| self.is_young(id))
             .collect();
-        for kept in std::mem::take(&mut self.kept) {
-            self.evict(&kept);
+        for stored in std::mem::take(&mut self.stored) {
+            self.evict(&stored);
         }
         for id in young {
             self.weights[id as usize] = 0.0;
             self.lagged[id as usize] = 0.0;
         }
-        self.overlap = overlap;
+        self.map = map;
         self.born = (self.rounds + 1).saturating_sub(self.config.overlap as u64).max(1);
         self.begun = self.rounds;
         self.period += 1;
     }
 
-    /// A example leaves the kept ones: what it did is done to the lagged weights.
-    fn evict(&mut self, kept: &StoredRound) {
-        for feature in kept.features() {
-            self.lagged[feature.id as usize] += kept.step * feature.value;
+    /// A example leaves the stored ones: what it did is done to the lagged weights.
+    fn evict(&mut self, stored: &StoredRound) {
+        for feature in stored.features() {
+            self.lagged[feature.id as usize] += stored.step * feature.value;
         }
     }
 
@@ -454,14 +451,14 @@ impl Fesl {
                 self.met[at] = self.rounds;
             }
         }
-        self.kept.push_back(StoredRound {
+        self.stored.push_back(StoredRound {
             ids: example.features.iter().map(|feature| feature.id).collect(),
             values: example.features.iter().map(|feature| feature.value).collect(),
             target,
             step,
         });
-        if self.kept.len() > self.config.overlap
-            && let Some(oldest) = self.kept.pop_front()
+        if self.stored.len() > self.config.overlap
+            && let Some(oldest) = self.stored.pop_front()
         {
             self.evict(&oldest);
         }
@@ -479,19 +476,20 @@ impl FeslState {
             && (1..most).contains(&self.period)
             && (1..=self.rounds + 1).contains(&self.born)
             && self.met.iter().all(|&met| met <= self.rounds)
-            && self.kept.len() as u64 == (self.rounds - self.begun).min(overlap as u64);
+            && self.stored.len() as u64 == (self.rounds - self.begun).min(overlap as u64);
         if !counted {
             return Err("its rounds do not add up");
         }
-        let rows_fit = self.kept.iter().all(|kept| {
-            kept.ids.len() == kept.values.len() && kept.ids.iter().all(|&id| (id as usize) < names)
+        let rows_fit = self.stored.iter().all(|stored| {
+            stored.ids.len() == stored.values.len()
+                && stored.ids.iter().all(|&id| (id as usize) < names)
         });
         if !rows_fit {
-            return Err("a kept example is damaged");
+            return Err("a stored example is damaged");
         }
-        let kept = self.kept.iter();
-        let kept = kept.flat_map(|k| k.values.iter().chain([&k.target, &k.step]));
-        let mut numbers = self.weights.iter().chain(&self.lagged).chain(kept);
+        let stored = self.stored.iter();
+        let stored = stored.flat_map(|k| k.values.iter().chain([&k.target, &k.step]));
+        let mut numbers = self.weights.iter().chain(&self.lagged).chain(stored);
         if !numbers.all(|number| number.is_finite()) {
             return Err("a number is not finite");
         }
@@ -568,8 +566,8 @@ mod tests {
         assert_eq!(model.period, 1);
         let mut model = replaced();
         learn(&mut model, &[(1, 5.0)], 1.0);
-        assert_eq!((model.period, model.begun, model.kept.len()), (2, 6, 1));
-        assert!(model.overlap.is_some());
+        assert_eq!((model.period, model.begun, model.stored.len()), (2, 6, 1));
+        assert!(model.map.is_some());
     }
 
     #[test]
