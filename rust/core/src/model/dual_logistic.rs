@@ -17,14 +17,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::event::{Feature, FeatureId, UNKNOWN};
-use crate::model::example::{Example, Outcome, Score, Scores, logistic, squared_norm, too_large};
+use crate::model::example::{Example, Outcome, Score, Scores, squared_norm, too_large};
 use crate::model::kind::ModelKind;
 use crate::model::scores;
 use crate::rules::sparsify::Sparsifier;
 use crate::scaling::RunningScaler;
 use crate::scaling::event_summary::OWN_FEATURES;
 use crate::storage::index_remap::IndexRemap;
-use crate::storage::math::exp;
+use crate::storage::math::{exp, ln, logistic, softplus};
 use crate::storage::rng::Generator;
 use crate::storage::weights::{Step, Weights, WeightsState};
 
@@ -129,7 +129,7 @@ fn best_alpha(old: f64, margin: f64, squared_norm: f64, c: f64) -> f64 {
     let slope = squared_norm * c;
     // σ(u) and Newton's step
     let at = |u: f64| {
-        let s = sigma(u);
+        let s = logistic(u);
         (s, (u + slope * s + beta) / (1.0 + slope * s * (1.0 - s)))
     };
     let mut u = -margin;
@@ -151,11 +151,6 @@ fn best_alpha(old: f64, margin: f64, squared_norm: f64, c: f64) -> f64 {
     }
     // σ(u − step) by its series
     c * (s - s * (1.0 - s) * step * (1.0 - 0.5 * (1.0 - 2.0 * s) * step))
-}
-
-/// `σ(z) = 1/(1 + e^{−z})` by the quick exponential: a label takes some hundred of these.
-fn sigma(z: f64) -> f64 {
-    1.0 / (1.0 + exp(-z))
 }
 
 impl ModelKind for DualLogistic {
@@ -193,9 +188,9 @@ impl ModelKind for DualLogistic {
             return Some(vec![logistic(-log_odds[0]), logistic(log_odds[0])]);
         }
         // ln σ(z), so that the largest of small ones still counts
-        let logs = log_odds.iter().map(|z| z.min(0.0) - (-z.abs()).exp().ln_1p());
+        let logs = log_odds.iter().map(|z| -softplus(-z));
         let top = logs.clone().fold(f64::NEG_INFINITY, f64::max);
-        let parts: Vec<f64> = logs.map(|log| (log - top).exp()).collect();
+        let parts: Vec<f64> = logs.map(|log| exp(log - top)).collect();
         let total: f64 = parts.iter().sum();
         Some(parts.iter().map(|part| part / total).collect())
     }
@@ -356,7 +351,7 @@ impl DualLogistic {
             return 0.0;
         }
         let own = self.count_of(vector);
-        ((own + 1.0) / (self.total() - own + 1.0)).ln()
+        ln((own + 1.0) / (self.total() - own + 1.0))
     }
 
     fn total(&self) -> f64 {
@@ -461,7 +456,6 @@ fn sign(multiclass: bool, vector: usize, class: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::example::logistic;
     use crate::rules::sparsify::Sparsifier;
 
     #[test]

@@ -104,16 +104,6 @@ pub fn finite_norm(sum: f64) -> Result<f64, Error> {
     if f64::is_finite(sum) { Ok(sum) } else { Err(too_large("its squared length")) }
 }
 
-/// `σ(z) = 1/(1 + e^{−z})`, safe from overflow.
-pub fn logistic(z: f64) -> f64 {
-    if z < 0.0 {
-        let e = z.exp();
-        e / (1.0 + e)
-    } else {
-        1.0 / (1.0 + (-z).exp())
-    }
-}
-
 pub fn too_large(what: &str) -> Error {
     Error::Step(format!(
         "event: its values are too large or too small: {what} would not be a finite number."

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::event::{Feature, FeatureId};
-use crate::model::example::{Example, Outcome, Score, Scores, logistic, too_large};
+use crate::model::example::{Example, Outcome, Score, Scores, too_large};
 use crate::model::kind::ModelKind;
 use crate::rules::sparsify::Sparsifier;
 use crate::scaling::RunningScaler;
@@ -28,6 +28,7 @@ use crate::storage::compensated::CompensatedSum;
 use crate::storage::fenwick::FenwickCounter;
 use crate::storage::heap::Heap;
 use crate::storage::index_remap::IndexRemap;
+use crate::storage::math::{logistic, softplus};
 use crate::storage::rng::Generator;
 use crate::storage::weights::{FRESH_AFTER, SMALLEST_SCALE, TINY};
 
@@ -447,7 +448,7 @@ impl OlvfConfig {
 /// Step 2: by how much u changes on each feature of the event, `c·min(C̄ g, l̄/(g n))`.
 fn space_step(s: f64, c: f64, c_space: f64, count: usize) -> f64 {
     let z = -c * s;
-    let loss = z.max(0.0) + (-z.abs()).exp().ln_1p();
+    let loss = softplus(z);
     let g = logistic(z);
     let ratio = if g == 0.0 { 1.0 } else { loss / g }; // l̄/g → 1 as g → 0
     let exact = ratio / count as f64;

@@ -12,6 +12,7 @@ use std::f64::consts::LN_2;
 use serde::{Deserialize, Serialize};
 
 use crate::label::Target;
+use crate::storage::math::{exp, ln, ln_1p, logistic, softplus};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
@@ -32,7 +33,7 @@ impl Loss {
         match self {
             Self::Logistic => {
                 let z = -y * f;
-                (z.max(0.0) + (-z.abs()).exp().ln_1p()) / LN_2
+                softplus(z) / LN_2
             }
             Self::Square => (y - f) * (y - f),
         }
@@ -41,12 +42,7 @@ impl Loss {
     /// −ℓ′(f): how far, and which way, a step of length 1 goes.
     pub fn pull(self, f: f64, y: f64) -> f64 {
         match self {
-            Self::Logistic => {
-                let z = -y * f;
-                let share =
-                    if z < 0.0 { z.exp() / (1.0 + z.exp()) } else { 1.0 / (1.0 + (-z).exp()) };
-                y * share / LN_2
-            }
+            Self::Logistic => y * logistic(-y * f) / LN_2,
             Self::Square => 2.0 * (y - f),
         }
     }
@@ -104,10 +100,10 @@ impl TwoExperts {
                 let sums = [self.lead[0] + losses[0], self.lead[1] + losses[1]];
                 let least = sums[0].min(sums[1]);
                 next.lead = sums.map(|sum| sum - least);
-                next.alpha = normal(next.lead.map(|sum| (-eta * sum).exp()));
+                next.alpha = normal(next.lead.map(|sum| exp(-eta * sum)));
             }
             Sharing::Fixed => {
-                let v = [0, 1].map(|i| self.alpha[i] * (-eta * losses[i]).exp());
+                let v = [0, 1].map(|i| self.alpha[i] * exp(-eta * losses[i]));
                 let all = v[0] + v[1];
                 next.alpha = normal(v.map(|v| delta * all / 2.0 + (1.0 - delta) * v));
             }
@@ -141,7 +137,7 @@ fn rates(sharing: Sharing, horizon: f64) -> (f64, f64) {
     }
     let delta = if horizon > 2.0 { 1.0 / (horizon - 1.0) } else { 1.0 };
     let entropy =
-        if delta < 1.0 { -delta * delta.ln() - (1.0 - delta) * (-delta).ln_1p() } else { 0.0 };
+        if delta < 1.0 { -delta * ln(delta) - (1.0 - delta) * ln_1p(-delta) } else { 0.0 };
     ((8.0 / horizon * (2.0 * LN_2 + (horizon - 1.0) * entropy)).sqrt(), delta)
 }
 

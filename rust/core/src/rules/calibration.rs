@@ -56,7 +56,7 @@ pub fn weight_of(query_probability: f64) -> f64 {
 impl Calibration {
     /// A probability a score.
     pub fn probabilities(&self, scores: &[f64]) -> Vec<f64> {
-        let parts: Vec<f64> = self.behind(scores).map(f64::exp).collect();
+        let parts: Vec<f64> = self.behind(scores).map(exp).collect();
         let total: f64 = parts.iter().sum();
         let mut shares: Vec<f64> = parts.iter().map(|part| part / total).collect();
         if let ([one, other], [p, q]) = (scores, &mut shares[..])

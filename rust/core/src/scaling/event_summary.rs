@@ -10,6 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::scaling::simd::F64x2;
+use crate::storage::math::ln;
 
 /// What is added to an event: factor, energy and a constant, in this order at its end.
 pub const OWN_FEATURES: usize = 3;
@@ -115,7 +116,7 @@ impl SummarySums {
 
     /// ℓ, if there is a share.
     fn log_energy(&self) -> f64 {
-        (self.regular.reduce_add() / self.regularity.reduce_add()).ln()
+        ln(self.regular.reduce_add() / self.regularity.reduce_add())
     }
 
     /// u of z as it is; none while no feature has a loading that counts.

@@ -1,7 +1,7 @@
 //! Two numbers side by side, for arithmetic that a processor does on both at a step.
 
 use bytemuck::cast;
-use wide::{CmpLt, f64x2, u64x2};
+use wide::{f64x2, u64x2};
 
 use crate::storage::math::{self, LN_SERIES, SQRT_HALF, UNIT};
 
@@ -11,19 +11,19 @@ pub const LANES: usize = 2;
 /// Whether a comparison holds for both.
 #[inline(always)]
 pub fn all(comparison: F64x2) -> bool {
-    comparison.move_mask() == 0b11
+    comparison.to_bitmask() == 0b11
 }
 
 /// Whether a comparison holds for one or both.
 #[inline(always)]
 pub fn any(comparison: F64x2) -> bool {
-    comparison.move_mask() != 0
+    comparison.to_bitmask() != 0
 }
 
 /// The natural logarithms of positive, finite numbers: to the bit those of [`math::ln`].
 #[inline(always)]
 pub fn ln(x: F64x2) -> F64x2 {
-    if any(x.cmp_lt(F64x2::splat(f64::MIN_POSITIVE))) {
+    if any(x.simd_lt(F64x2::splat(f64::MIN_POSITIVE))) {
         return F64x2::new(x.to_array().map(math::ln));
     }
     let unit = F64x2::splat(UNIT);

@@ -6,10 +6,10 @@
 //! its rarity `ln(1 + max(1, rounds since the first/n))`.
 
 use serde::{Deserialize, Serialize};
-use wide::{CmpEq, CmpGe, CmpGt, CmpLe};
 
 use crate::scaling::event_summary::{HEAD_START, SHRINK};
 use crate::scaling::simd::{F64x2, LANES, all, any, ln};
+use crate::storage::math::exp;
 
 const CLIP: f64 = 3.0; // of a scaled value
 const GROSS: f64 = 10.0; // deviations beyond which a value is cut before it is counted
@@ -88,13 +88,13 @@ impl CountInverses {
 pub fn regularity_of(n: F64x2, runs: F64x2, inverses: &CountInverses) -> F64x2 {
     let share = (runs + runs) * inverses.before;
     // Rounding must not take from what is 1.
-    is_regular(n, runs).blend(F64x2::ONE, (share * share) * (share * share))
+    is_regular(n, runs).bitselect(F64x2::ONE, (share * share) * (share * share))
 }
 
 /// Whether 2·runs ≥ n − 1, so that a = 1; but not of n = 1.
 #[inline(always)]
 fn is_regular(n: F64x2, runs: F64x2) -> F64x2 {
-    (runs + runs).cmp_ge((n - F64x2::ONE).fast_max(F64x2::ONE))
+    (runs + runs).simd_ge((n - F64x2::ONE).fast_max(F64x2::ONE))
 }
 
 /// Two features of an event side by side: a number each of the event, of what is known, and of what
@@ -125,7 +125,7 @@ impl StatsLanes {
     #[inline(always)]
     pub fn of(values: [f64; LANES], [a, b]: [&FeatureStats; LANES], round: f64) -> Self {
         let (round, one) = (F64x2::splat(round), F64x2::ONE);
-        let just_before = (F64x2::new([a.last, b.last]) + one).cmp_eq(round);
+        let just_before = (F64x2::new([a.last, b.last]) + one).simd_eq(round);
         Self {
             value: F64x2::new(values),
             n: F64x2::new([a.n, b.n]),
@@ -144,13 +144,13 @@ impl StatsLanes {
     pub fn count(self, sizes: &mut LogSizes) -> Self {
         let Self { value, n, mean, squares, runs, .. } = self;
         let (mut counted, mut off) = (value, value - mean);
-        let beyond = (off * off * n).cmp_gt(F64x2::splat(GROSS * GROSS) * squares);
-        let known = n.cmp_ge(F64x2::splat(WARM)) & squares.cmp_gt(F64x2::ZERO);
+        let beyond = (off * off * n).simd_gt(F64x2::splat(GROSS * GROSS) * squares);
+        let known = n.simd_ge(F64x2::splat(WARM)) & squares.simd_gt(F64x2::ZERO);
         let gross = beyond & known;
         if any(gross) {
             let reach = F64x2::splat(GROSS) * (squares / n).sqrt();
             let cut = value.fast_max(mean - reach).fast_min(mean + reach);
-            counted = gross.blend(cut, value);
+            counted = gross.bitselect(cut, value);
             off = counted - mean;
         }
         let n = n + F64x2::ONE;
@@ -175,7 +175,7 @@ impl StatsLanes {
     /// Whether both are as regular as can be.
     #[inline(always)]
     pub fn is_regular(&self) -> bool {
-        all(self.regularity.cmp_eq(F64x2::ONE))
+        all(self.regularity.simd_eq(F64x2::ONE))
     }
 
     /// The values as they count, before the event is brought to length 1, of features as regular as
@@ -201,14 +201,14 @@ impl StatsLanes {
         }
         // Of the smallest numbers there are, nothing may be left.
         let scaled = (self.value - centre) / variance.sqrt();
-        self.cut(variance.cmp_gt(F64x2::ZERO) & scaled, own)
+        self.cut(variance.simd_gt(F64x2::ZERO) & scaled, own)
     }
 
     /// The values, so many deviations off, as they count.
     #[inline(always)]
     fn cut(self, off: F64x2, variance: F64x2) -> Self {
         let clip = F64x2::splat(CLIP);
-        let moves = variance.cmp_gt(F64x2::splat(STILL) * self.mean * self.mean);
+        let moves = variance.simd_gt(F64x2::splat(STILL) * self.mean * self.mean);
         let z = moves & (off.fast_min(clip).fast_max(-clip) * self.rarity());
         Self { z, ..self }
     }
@@ -216,7 +216,7 @@ impl StatsLanes {
     /// ln(1 + max(1, since/n))
     #[inline(always)]
     fn rarity(&self) -> F64x2 {
-        if all(self.since.cmp_le(self.n)) {
+        if all(self.since.simd_le(self.n)) {
             return F64x2::LN_2;
         }
         ln(F64x2::ONE + (self.since * self.inverse).fast_max(F64x2::ONE))
@@ -225,13 +225,13 @@ impl StatsLanes {
     /// Make one of the two last.
     #[inline(always)]
     pub fn commit<const PLACE: usize>(&self, entry: &mut FeatureStats, round: f64) {
-        entry.n = self.n.as_array_ref()[PLACE];
-        entry.mean = self.mean.as_array_ref()[PLACE];
-        entry.squares = self.squares.as_array_ref()[PLACE];
-        entry.runs = self.runs.as_array_ref()[PLACE];
+        entry.n = self.n.as_array()[PLACE];
+        entry.mean = self.mean.as_array()[PLACE];
+        entry.squares = self.squares.as_array()[PLACE];
+        entry.runs = self.runs.as_array()[PLACE];
         entry.last = round;
-        entry.loading = self.loading.as_array_ref()[PLACE];
-        entry.regularity = self.regularity.as_array_ref()[PLACE];
+        entry.loading = self.loading.as_array()[PLACE];
+        entry.regularity = self.regularity.as_array()[PLACE];
     }
 
     /// λ
@@ -251,7 +251,7 @@ pub struct SharedScale {
 impl SharedScale {
     /// The square of the size that irregular features share, once there is one.
     pub fn squared_size(self) -> Option<f64> {
-        (self.weight > 0.0).then(|| (2.0 * self.log_size).exp())
+        (self.weight > 0.0).then(|| exp(2.0 * self.log_size))
     }
 
     /// Count the values of an event.
@@ -274,11 +274,11 @@ pub struct LogSizes {
 impl LogSizes {
     #[inline(always)]
     pub fn add(&mut self, values: F64x2, regularity: F64x2) {
-        let zero = values.cmp_eq(F64x2::ZERO);
+        let zero = values.simd_eq(F64x2::ZERO);
         let rest = F64x2::ONE - regularity;
         let weight = !zero & (rest * rest);
         self.weight += weight;
-        self.logs += weight * ln(zero.blend(F64x2::ONE, values.abs()));
+        self.logs += weight * ln(zero.bitselect(F64x2::ONE, values.abs()));
     }
 }
 

@@ -1,7 +1,10 @@
-//! Logarithm and exponential, where a call to the system's costs more than what it is called for.
+//! The exponential and the logarithm of the whole core, and what is made of them.
 //!
-//! Both are off by some 1e-16 of what is larger, the result or 1, have no branch, and give the same bits on
-//! every machine.
+//! The system's differ in their last bits from machine to machine, and with them every saved byte that
+//! follows. These give the same bits everywhere, alone or two side by side ([`crate::scaling`] takes two
+//! features at a step), and take less time than the `libm` crate's (6.9 against 8.4 ns per exponential, 6.3
+//! against 6.8 per logarithm, where they were chosen). Both are off by some 1e-16 of what is
+//! larger, the result or 1, and have no branch but for subnormal numbers.
 
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -24,8 +27,8 @@ pub const LN_SERIES: [f64; 10] = [
     2.0 / 17.0,
     2.0 / 19.0,
 ];
-/// Beyond this the result would be 0 or infinite.
-const FARTHEST: f64 = 700.0;
+/// Beyond this the result is 0 or infinite.
+const FARTHEST: f64 = 1_000.0;
 
 /// The natural logarithm of a positive, finite number.
 ///
@@ -50,9 +53,10 @@ pub fn ln(x: f64) -> f64 {
     (exponent - shift) * LN_2 + s * series
 }
 
-/// The exponential of a number, which is taken for ±700 beyond that.
+/// The exponential of any number: 0 or infinite where that is nearest.
 ///
-/// `e^x = 2^k·e^r` with |r| ≤ ½ ln 2, whose series needs fourteen terms.
+/// `e^x = 2^k·e^r` with |r| ≤ ½ ln 2, whose series needs fourteen terms; 2^k comes as two factors, because
+/// one may be beyond the floats where the result is not.
 #[inline]
 pub fn exp(x: f64) -> f64 {
     let x = x.clamp(-FARTHEST, FARTHEST);
@@ -66,8 +70,33 @@ pub fn exp(x: f64) -> f64 {
         (1.0 / 40_320.0 + 1.0 / 362_880.0 * r) + (1.0 / 3_628_800.0 + 1.0 / 39_916_800.0 * r) * r2;
     let d = 1.0 / 479_001_600.0 + 1.0 / 6_227_020_800.0 * r;
     let series = (a + b * r4) + (c + d * r4) * (r4 * r4);
-    // The last bits hold k, or 2¹¹ − |k|: what is shifted out does not matter.
-    series * f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52)
+    // The last bits hold k, or 2⁵¹ − |k|.
+    let k = (shifted.to_bits() as i64) << 13 >> 13;
+    let (half, rest) = (k >> 1, k - (k >> 1));
+    series * power_of_two(half) * power_of_two(rest)
+}
+
+fn power_of_two(k: i64) -> f64 {
+    f64::from_bits(((k + 1023) as u64) << 52)
+}
+
+/// `ln(1 + x)` of x above −1, exact where x is small.
+///
+/// What rounding takes from `u = 1 + x` changes `ln u` and `u − 1` in the same ratio.
+pub fn ln_1p(x: f64) -> f64 {
+    let u = 1.0 + x;
+    if u == 1.0 { x } else { ln(u) * (x / (u - 1.0)) }
+}
+
+/// `σ(z) = 1/(1 + e^{−z})`
+#[inline]
+pub fn logistic(z: f64) -> f64 {
+    1.0 / (1.0 + exp(-z))
+}
+
+/// `ln(1 + e^z)`, whose derivative is σ(z): safe from overflow, exact where it is small.
+pub fn softplus(z: f64) -> f64 {
+    z.max(0.0) + ln_1p(exp(-z.abs()))
 }
 
 #[cfg(test)]
@@ -88,11 +117,39 @@ mod tests {
 
     #[test]
     fn exp_is_the_exponential() {
-        for i in -69_999..=69_999 {
+        for i in -70_700..=70_900 {
             let x = f64::from(i) / 100.0 + f64::from(i % 7) * 1e-4;
             let (ours, theirs) = (exp(x), x.exp());
             assert!((ours / theirs - 1.0).abs() <= 1e-15, "{x}: {ours} {theirs}");
         }
-        assert_eq!([exp(0.0), exp(-1e9), exp(1e9)], [1.0, exp(-700.0), exp(700.0)]);
+        for i in 0..4_000 {
+            let x = -f64::from(i) / 100.0 - 707.0; // the last numbers before 0
+            assert!((exp(x) - x.exp()).abs() <= 1e-15 * x.exp() + 5e-324, "{x}");
+        }
+        assert_eq!([exp(0.0), exp(-750.0), exp(-1e9)], [1.0, 0.0, 0.0]);
+        assert_eq!([exp(710.0), exp(1e9), exp(f64::INFINITY)], [f64::INFINITY; 3]);
+    }
+
+    #[test]
+    fn ln_1p_is_exact_where_it_is_small() {
+        for i in 0..4_000 {
+            let x = exp(-f64::from(i) * 0.18);
+            for x in [x, -x / 2.0] {
+                let (ours, theirs) = (ln_1p(x), x.ln_1p());
+                assert!((ours - theirs).abs() <= 1e-15 * theirs.abs(), "{x}: {ours} {theirs}");
+            }
+        }
+        assert_eq!(ln_1p(0.0), 0.0);
+    }
+
+    #[test]
+    fn softplus_is_the_integral_of_the_logistic_function() {
+        assert_eq!([softplus(1e3), softplus(-1e3), logistic(0.0)], [1e3, 0.0, 0.5]);
+        assert!((softplus(-40.0) / exp(-40.0) - 1.0).abs() < 1e-15);
+        for i in -300..300 {
+            let (z, h) = (f64::from(i) / 10.0, 1e-5);
+            let slope = (softplus(z + h) - softplus(z - h)) / (2.0 * h);
+            assert!((slope - logistic(z)).abs() < 1e-9, "{z}");
+        }
     }
 }

@@ -1,0 +1,113 @@
+//! Names of features, from Python and back.
+
+use headwater_core::{Name, Names};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString};
+
+use crate::errors::{EventError, shown, type_name};
+
+/// A feature's name as the event gave it.
+pub enum EventKey {
+    Text(Py<PyString>),
+    Number(i64),
+}
+
+impl EventKey {
+    pub fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Self::Text(text) => Ok(text.bind(py).clone().into_any()),
+            Self::Number(number) => Ok(number.into_pyobject(py)?.into_any()),
+        }
+    }
+}
+
+/// The names of an event, for the core.
+pub struct EventKeys<'a, 'py> {
+    pub py: Python<'py>,
+    pub keys: &'a [EventKey],
+}
+
+impl Names for EventKeys<'_, '_> {
+    fn name(&self, position: usize) -> Name<'_> {
+        match &self.keys[position] {
+            // Looked at before, so it is UTF-8 and Python keeps the bytes.
+            EventKey::Text(text) => Name::Text(text.bind(self.py).to_str().unwrap_or_default()),
+            EventKey::Number(number) => Name::Number(*number),
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum OwnedName {
+    Number(i64),
+    Text(String),
+}
+
+impl OwnedName {
+    pub fn of(name: Name<'_>) -> Self {
+        match name {
+            Name::Number(number) => Self::Number(number),
+            Name::Text(text) => Self::Text(text.to_owned()),
+        }
+    }
+
+    pub fn borrow(&self) -> Name<'_> {
+        match self {
+            Self::Number(number) => Name::Number(*number),
+            Self::Text(text) => Name::Text(text),
+        }
+    }
+}
+
+/// Refuse a name that is not UTF-8. Names of a plain dict are not looked at while it is read.
+pub fn check_names(py: Python<'_>, keys: &[EventKey]) -> PyResult<()> {
+    for key in keys {
+        if let EventKey::Text(text) = key {
+            read_name("event", text.bind(py))?;
+        }
+    }
+    Ok(())
+}
+
+/// A feature's name; `place` says where it stands, for the sentence.
+pub fn read_name(place: &str, name: &Bound<'_, PyAny>) -> PyResult<EventKey> {
+    if let Ok(text) = name.cast::<PyString>() {
+        text.to_str().map_err(|_| {
+            EventError::new_err(format!("{place}: feature {} is not valid text.", shown(name)))
+        })?;
+        return Ok(EventKey::Text(text.clone().unbind()));
+    }
+    let is_integer = !name.is_instance_of::<PyBool>() && name.hasattr("__index__")?;
+    if !is_integer || type_name(name).starts_with("bool") {
+        return Err(EventError::new_err(format!(
+            "{place}: a feature's name must be a str or an int, got {} ({}).",
+            shown(name),
+            type_name(name)
+        )));
+    }
+    let number = name.extract::<i64>().map_err(|_| {
+        EventError::new_err(format!(
+            "{place}: feature {}: a name that is an int must fit 64 bits.",
+            shown(name)
+        ))
+    })?;
+    Ok(EventKey::Number(number))
+}
+
+pub fn read_names(names: &Bound<'_, PyAny>) -> PyResult<Vec<OwnedName>> {
+    let read = |name: PyResult<Bound<'_, PyAny>>| {
+        let name = name?;
+        Ok(match read_name("names", &name)? {
+            EventKey::Number(number) => OwnedName::Number(number),
+            EventKey::Text(_) => OwnedName::Text(name.cast::<PyString>()?.to_str()?.to_owned()),
+        })
+    };
+    names.try_iter()?.map(read).collect()
+}
+
+pub fn name_to_python<'py>(py: Python<'py>, name: Name<'_>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match name {
+        Name::Number(number) => number.into_pyobject(py)?.into_any(),
+        Name::Text(text) => PyString::new(py, text).into_any(),
+    })
+}
