@@ -85,8 +85,8 @@ impl UpdateRule {
         )
     }
 
-    pub fn step(self, case: &StepInput) -> Step {
-        let StepInput { margin, target, squared_norm, variance, .. } = *case;
+    pub fn step(self, input: &StepInput) -> Step {
+        let StepInput { margin, target, squared_norm, variance, .. } = *input;
         if let Self::Gradient { step, decay } = self {
             let length = if margin <= 1.0 && squared_norm > 0.0 { step } else { 0.0 };
             return Step { shrink: 1.0 - step * decay, ..Step::of(length) };
@@ -95,72 +95,95 @@ impl UpdateRule {
             return Step::of(0.0); // no feature to correct anything with
         }
         let loss = (target - margin).max(0.0);
-        let or_ratio = |c: Option<f64>| c.unwrap_or(case.positive_margin);
+        let or_ratio = |c: Option<f64>| c.unwrap_or(input.positive_margin);
+        let stays = Step::of(0.0);
         match self {
-            Self::Perceptron => Step::of(f64::from(u8::from(case.mistake))),
+            Self::Perceptron => Step::of(f64::from(u8::from(input.mistake))),
             Self::MarginPerceptron => Step::of(f64::from(u8::from(margin <= target))),
             Self::Pa => Step::of(loss / squared_norm),
             Self::Pa1 { c } => Step::of((loss / squared_norm).min(or_ratio(c))),
             Self::Pa2 { c } => Step::of(loss / (squared_norm + 0.5 / or_ratio(c))),
-            Self::Cpa { c } if case.mistake => {
-                Step::of(((target.sqrt() - margin) / squared_norm).min(or_ratio(c)))
+            Self::Cpa { c } => {
+                let wanted = ((target.sqrt() - margin) / squared_norm).min(or_ratio(c));
+                if input.mistake { Step::of(wanted) } else { stays }
             }
-            Self::Arow { c } if loss > 0.0 && variance > 0.0 => {
-                let beta = 1.0 / (variance + 1.0 / or_ratio(c));
-                Step { narrowing: Narrowing::Subtract(beta), ..Step::of(loss * beta) }
+            Self::Arow { c } => {
+                let moves = loss > 0.0 && variance > 0.0;
+                if moves { arow(loss, variance, or_ratio(c)) } else { stays }
             }
-            Self::CwVariance { phi } if variance > 0.0 && margin < phi * variance => {
-                let b = 1.0 + 2.0 * phi * margin;
-                let root = (b * b - 8.0 * phi * (margin - phi * variance)).sqrt();
-                let gamma = if b > 0.0 {
-                    2.0 * (phi * variance - margin) / ((root + b) * variance) // no cancellation
-                } else {
-                    (root - b) / (4.0 * phi * variance)
-                };
-                let narrowing = Narrowing::AddPrecision(2.0 * gamma * phi);
-                Step { narrowing, ..Step::of(gamma) }
+            Self::CwVariance { phi } => {
+                let moves = variance > 0.0 && margin < phi * variance;
+                if moves { cw_variance(phi, margin, variance) } else { stays }
             }
-            Self::CwStdev { phi } if variance > 0.0 && margin < phi * variance.sqrt() => {
-                let square = phi * phi;
-                let (psi, zeta) = (1.0 + square / 2.0, 1.0 + square);
-                let root =
-                    (margin * margin * square * square / 4.0 + variance * square * zeta).sqrt();
-                let alpha = if margin > 0.0 {
-                    (square * variance - margin * margin) / ((root + margin * psi) * variance)
-                } else {
-                    (root - margin * psi) / (variance * zeta)
-                };
-                let spread = alpha * variance * phi;
-                let new_stdev =
-                    2.0 * variance / ((spread * spread + 4.0 * variance).sqrt() + spread);
-                let beta = alpha * phi / (new_stdev + spread);
-                Step { narrowing: Narrowing::Subtract(beta), ..Step::of(alpha) }
+            Self::CwStdev { phi } => {
+                let moves = variance > 0.0 && margin < phi * variance.sqrt();
+                if moves { cw_stdev(phi, margin, variance) } else { stays }
             }
-            _ => Step::of(0.0),
+            Self::Gradient { .. } => stays, // above: it shrinks the weights in any case
         }
     }
 
     /// The steps of the OLSF authors' published code: ‖x‖ in place of ‖x‖², a misplaced bracket,
-    /// and an update whenever `y q ≤ 1`. For replication only.
-    pub fn legacy_step(self, case: &StepInput) -> Step {
-        let (margin, norm) = (case.margin, case.squared_norm.sqrt());
+    /// and an update whenever `y q ≤ 1`. For replication only, of the rules that their code has.
+    pub fn legacy_step(self, input: &StepInput) -> Step {
+        let (margin, norm) = (input.margin, input.squared_norm.sqrt());
         if norm == 0.0 || margin > 1.0 {
             return Step::of(0.0);
         }
-        Step::of(match self {
-            Self::Pa => (1.0 - margin) / norm,
-            Self::Pa1 { c } => ((1.0 - margin) / norm).min(c.unwrap_or(1.0)),
-            Self::Pa2 { c } => 1.0 - margin / (norm + 0.5 / c.unwrap_or(1.0)),
-            _ => 1.0,
-        })
+        match self {
+            Self::Pa => Step::of((1.0 - margin) / norm),
+            Self::Pa1 { c } => Step::of(((1.0 - margin) / norm).min(c.unwrap_or(1.0))),
+            Self::Pa2 { c } => Step::of(1.0 - margin / (norm + 0.5 / c.unwrap_or(1.0))),
+            Self::Perceptron => Step::of(1.0),
+            Self::MarginPerceptron
+            | Self::Cpa { .. }
+            | Self::Arow { .. }
+            | Self::CwVariance { .. }
+            | Self::CwStdev { .. }
+            | Self::Gradient { .. } => self.step(input),
+        }
     }
+}
+
+/// `β = 1/(v + 1/C)`
+fn arow(loss: f64, variance: f64, c: f64) -> Step {
+    let beta = 1.0 / (variance + 1.0 / c);
+    Step { narrowing: Narrowing::Subtract(beta), ..Step::of(loss * beta) }
+}
+
+/// The γ at which `m' = φ v'`.
+fn cw_variance(phi: f64, margin: f64, variance: f64) -> Step {
+    let b = 1.0 + 2.0 * phi * margin;
+    let root = (b * b - 8.0 * phi * (margin - phi * variance)).sqrt();
+    let gamma = if b > 0.0 {
+        2.0 * (phi * variance - margin) / ((root + b) * variance) // no cancellation
+    } else {
+        (root - b) / (4.0 * phi * variance)
+    };
+    Step { narrowing: Narrowing::AddPrecision(2.0 * gamma * phi), ..Step::of(gamma) }
+}
+
+/// The α at which `m' = φ √v'`.
+fn cw_stdev(phi: f64, margin: f64, variance: f64) -> Step {
+    let square = phi * phi;
+    let (psi, zeta) = (1.0 + square / 2.0, 1.0 + square);
+    let root = (margin * margin * square * square / 4.0 + variance * square * zeta).sqrt();
+    let alpha = if margin > 0.0 {
+        (square * variance - margin * margin) / ((root + margin * psi) * variance)
+    } else {
+        (root - margin * psi) / (variance * zeta)
+    };
+    let spread = alpha * variance * phi;
+    let new_stdev = 2.0 * variance / ((spread * spread + 4.0 * variance).sqrt() + spread);
+    let beta = alpha * phi / (new_stdev + spread);
+    Step { narrowing: Narrowing::Subtract(beta), ..Step::of(alpha) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn case(margin: f64) -> StepInput {
+    fn input(margin: f64) -> StepInput {
         StepInput {
             margin,
             target: 1.0,
@@ -172,7 +195,7 @@ mod tests {
     }
 
     fn length(rule: UpdateRule, margin: f64) -> f64 {
-        rule.step(&case(margin)).length
+        rule.step(&input(margin)).length
     }
 
     #[test]
@@ -193,15 +216,15 @@ mod tests {
 
     #[test]
     fn a_missing_c_is_the_positive_margin() {
-        let case = StepInput { positive_margin: 0.125, ..case(-1.0) };
-        assert_eq!(UpdateRule::Pa1 { c: None }.step(&case).length, 0.125);
+        let input = StepInput { positive_margin: 0.125, ..input(-1.0) };
+        assert_eq!(UpdateRule::Pa1 { c: None }.step(&input).length, 0.125);
     }
 
     #[test]
     fn cost_sensitive_pa_steps_on_mistakes_only() {
-        let case = StepInput { target: 9.0, ..case(-1.0) };
-        assert_eq!(UpdateRule::Cpa { c: Some(10.0) }.step(&case).length, 1.0); // (√9 + 1)/4
-        let right = StepInput { target: 9.0, ..super::tests::case(0.5) };
+        let input = StepInput { target: 9.0, ..input(-1.0) };
+        assert_eq!(UpdateRule::Cpa { c: Some(10.0) }.step(&input).length, 1.0); // (√9 + 1)/4
+        let right = StepInput { target: 9.0, ..super::tests::input(0.5) };
         assert_eq!(UpdateRule::Cpa { c: Some(10.0) }.step(&right).length, 0.0);
     }
 
@@ -209,7 +232,7 @@ mod tests {
     fn an_all_zero_event_moves_nothing() {
         let rules = [UpdateRule::Perceptron, UpdateRule::Pa, UpdateRule::Arow { c: Some(1.0) }];
         for rule in rules {
-            let empty = StepInput { squared_norm: 0.0, variance: 0.0, ..case(0.0) };
+            let empty = StepInput { squared_norm: 0.0, variance: 0.0, ..input(0.0) };
             assert_eq!(rule.step(&empty), Step::of(0.0));
         }
     }
@@ -218,7 +241,7 @@ mod tests {
     fn confidence_weighted_steps_end_on_their_constraint() {
         // One feature of value 1 and variance 2: m' and v' must satisfy m' = φv', or m' = φ√v'.
         let (phi, margin, variance) = (1.3, 0.2, 2.0);
-        let case = StepInput { variance, squared_norm: 1.0, ..case(margin) };
+        let input = StepInput { variance, squared_norm: 1.0, ..input(margin) };
         let moved = |step: Step| {
             let sigma = match step.narrowing {
                 Narrowing::AddPrecision(beta) => 1.0 / (1.0 / variance + beta),
@@ -227,9 +250,9 @@ mod tests {
             };
             (margin + step.length * variance, sigma)
         };
-        let (m, v) = moved(UpdateRule::CwVariance { phi }.step(&case));
+        let (m, v) = moved(UpdateRule::CwVariance { phi }.step(&input));
         assert!((m - phi * v).abs() < 1e-12);
-        let (m, v) = moved(UpdateRule::CwStdev { phi }.step(&case));
+        let (m, v) = moved(UpdateRule::CwStdev { phi }.step(&input));
         assert!((m - phi * v.sqrt()).abs() < 1e-12);
     }
 }
