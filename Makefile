@@ -47,7 +47,7 @@ study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA nam
 	$(BIN)/headwater study recommended
 	$(BIN)/headwater study delays
 	$(BIN)/python studies/olvf.py
-	$(BIN)/python studies/normalize.py
+	$(BIN)/python studies/scaling.py
 	$(BIN)/python studies/honest_quality.py
 	$(BIN)/python studies/calibration.py
 
@@ -75,7 +75,7 @@ $(VENV)/pip: constraints.txt
 $(VENV)/built: $(VENV)/pip pyproject.toml $(RUST)
 	@echo "Building the package (a minute or two the first time) ..."
 	@$(PIP) --group build
-	@VIRTUAL_ENV=$(VENV) PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras experiments,datasets > $(VENV)/build.log 2>&1 || { \
+	@VIRTUAL_ENV=$(VENV) PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras studies,datasets > $(VENV)/build.log 2>&1 || { \
 	  cat $(VENV)/build.log; exit 1; }
 	@touch $@
 

@@ -929,7 +929,7 @@ WITHOUT_BOUND = {
 
 WITHOUT_CLASS_WEIGHTS = {check_probabilities_agree_with_the_prediction}
 """A learner that weighs classes predicts as if they were equally frequent; its probabilities do
-not, and may say otherwise: tests/test_spring.py."""
+not, and may say otherwise: tests/learners/test_spring.py."""
 
 
 def checks_for(multiclass: bool, numbers: bool = False) -> list[Check]:

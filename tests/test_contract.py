@@ -22,7 +22,7 @@ from headwater.errors import ParameterError
 KINDS = ("two", "several", "numbers")
 STREAMS = {kind: small(kind == "several", numbers=kind == "numbers") for kind in KINDS}
 
-RAW = partial(hw.Linear, normalize=None)
+RAW = partial(hw.Linear, scale=None)
 
 CLASSES: dict[str, Make] = {
     "Linear()": hw.Linear,
@@ -122,11 +122,11 @@ def kind_of(make: Make) -> str:
 
 def checks_of(make: Make) -> list[Check]:
     """The checks that fit a learner. A view counts the events that are decided on, so a decision
-    sees other values than a mere prediction: tests/test_view.py says which."""
+    sees other values than a mere prediction: tests/rules/test_scale.py says which."""
     checks = checks_for(kind_of(make) == "several", kind_of(make) == "numbers")
     model = make()
     unfit = set()
-    if isinstance(model, hw.Spring) or model.parameters().get("normalize") is not None:
+    if isinstance(model, hw.Spring) or model.parameters().get("scale") is not None:
         unfit |= WITHOUT_VIEW
     if (isinstance(model, hw.Spring) and model.balance) or "dual" in repr(model).lower():
         unfit |= WITHOUT_CLASS_WEIGHTS

@@ -36,7 +36,7 @@ from headwater.evaluation import (
     learning_curve,
     prequential,
 )
-from headwater.limits import LIMITS
+from headwater.parameters import LIMITS
 from headwater.streams import SensorNetwork, Trapezoid, Varying
 
 TWICE = [[0.5, 1.0], [1.0, nan]]
@@ -226,7 +226,7 @@ EVENTS = [
         lambda model: model.decide_one({"rain": 1e200}),
         StepError,
         "its squared length",
-        lambda: taught(hw.Linear(query=hw.query.SelAda(by_norm=True), normalize=None)),
+        lambda: taught(hw.Linear(query=hw.query.SelAda(by_norm=True), scale=None)),
     ),
 ]
 
@@ -359,8 +359,10 @@ PARAMETERS = [
     Row("a name has parameters", named("PA", rate=0.1), ParameterError, "has no parameter 'rate'"),
     Row("a switch is a bool", named("PEA", margin_perceptron=1), ParameterError, "True or False"),
     Row("a word is known", made("Linear", update="adam"), ParameterError, "'arow'"),
-    Row("a slot takes its kind", made("Linear", query=hw.update.PA()), ParameterError, "query"),
-    Row("a slot is filled", made("Linear", update=None), ParameterError, "got None"),
+    Row(
+        "a component is of its kind", made("Linear", query=hw.update.PA()), ParameterError, "query"
+    ),
+    Row("a component is there", made("Linear", update=None), ParameterError, "got None"),
     Row("a sparsifier is known", made("Linear", sparsify="l1"), ParameterError, "keep_largest"),
     Row("an update is a word", made("PAA", update="adam"), ParameterError, '"pa2"'),
     Row("OLSF has one more", made("OLSF", update="adam"), ParameterError, '"perceptron"'),
@@ -718,20 +720,20 @@ HEADERS: list[tuple[str, object, str]] = [
     ("an unknown parameter", {"class": "PAA", "parameters": {"zeal": 1}}, "zeal"),
     ("a wrong parameter", {"class": "PAA", "parameters": {"C": -1}}, "C must be"),
     ("an endless parameter", {"class": "PAA", "parameters": {"C": 10**400}}, "C must be"),
-    ("a slot without a name", {"class": "Linear", "parameters": {"update": {}}}, "header"),
+    ("a component without a name", {"class": "Linear", "parameters": {"update": {}}}, "header"),
     (
-        "an unknown slot value",
-        {"class": "Linear", "parameters": {"update": {"slot": "update.Adam"}}},
+        "an unknown component",
+        {"class": "Linear", "parameters": {"update": {"component": "update.Adam"}}},
         "update.Adam",
     ),
     (
-        "a slot value of another kind",
-        {"class": "Linear", "parameters": {"update": {"slot": "query.All"}}},
+        "a component of another kind",
+        {"class": "Linear", "parameters": {"update": {"component": "query.All"}}},
         "update must be",
     ),
     (
-        "a slot value with a parameter of another",
-        {"class": "Linear", "parameters": {"update": {"slot": "update.PA1", "balance": True}}},
+        "a component with a parameter of another",
+        {"class": "Linear", "parameters": {"update": {"component": "update.PA1", "balance": True}}},
         "update.PA1 has other parameters",
     ),
     ("another learner", {"class": "PAA", "parameters": {}}, "does not fit"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ Name: TypeAlias = str | int
 
 Label: TypeAlias = str | int | bool | float
 """A class, as the user writes it; in regression a number."""
+
+Task: TypeAlias = Literal["binary", "multiclass", "regression"]
+"""What a learner predicts: one of two classes, one of several, or a number."""
 
 Id: TypeAlias = str | int
 """How an event is known to those who label it."""
@@ -191,3 +194,10 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
+
+
+class TextTable(NamedTuple):
+    """A table for people: a head and rows of text; the first column says what a row is about."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]

@@ -71,7 +71,7 @@ def test_it_asks_what_a_learner_with_these_margins_asks(rule: Any) -> None:
     generator = np.random.RandomState(4)
     manager = HeadwaterBudgetManager(rule, random_state=np.random.RandomState(4))
     learner = hw.Linear(
-        update="pa", query=rule, normalize=None, intercept=False,
+        update="pa", query=rule, scale=None, intercept=False,
         seed=int(generator.randint(2**31 - 1)),
     )  # fmt: skip
     learner.learn_one({"q": 1.0}, True)

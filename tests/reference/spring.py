@@ -1,6 +1,6 @@
 """Spring in plain Python: every equation in the order in which it is specified.
 
-z is the event's view (`reference.view`), f = (f_U, f_E, 0.3) its common factor, its energy and a
+z is the event's view (`reference.scaler`), f = (f_U, f_E, 0.3) its common factor, its energy and a
 constant; w and ω are the weights of both. With several classes there is one weight vector a
 class, everything else is shared. Nothing here is changed in place.
 """
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from reference import query
 from reference.dual import DualState, Stored, Values, learn, read_dual, score, sigma, signs
 from reference.random import Generator, uniform
-from reference.view import (
+from reference.scaler import (
     Name,
+    ScalerState,
     Statistics,
-    ViewState,
-    read_view,
+    read_scaler,
     regularity,
     scaled,
     show,
@@ -46,7 +46,7 @@ class Frozen(NamedTuple):
 
 @dataclass(frozen=True)
 class State:
-    view: ViewState
+    view: ScalerState
     loadings: dict[Name, float]
     factor: Track
     energy: Track
@@ -77,7 +77,7 @@ def read_spring(saved: dict[str, Any]) -> State:
     view = saved["view"]
     whole = view["whole"]
     return State(
-        view=read_view(saved),
+        view=read_scaler(saved),
         loadings=dict(zip(view["names"], view["loadings"], strict=True)),
         factor=Track(*(whole["factor"][key] for key in ("n", "mean", "variance"))),
         energy=Track(*(whole["energy"][key] for key in ("n", "mean", "variance"))),

@@ -12,8 +12,8 @@ from reference.random import Generator, generators, uniform
 
 Name = str | int
 Label = str | int | bool
-Slot = tuple[str, dict[str, Any]]
-"""The class name and the parameters of what fills a slot."""
+Component = tuple[str, dict[str, Any]]
+"""The class name and the parameters of a component."""
 
 Growth = Literal["open", "restart", "closed"]
 """What a new name does: it is learned, it sets all weights to 0 first, or it is never used."""
@@ -23,11 +23,11 @@ KEEPS_VARIANCES = ("AROW", "CW")
 
 @dataclass(frozen=True)
 class Config:
-    """What a learner is made of. `positive_margin` is a number, "balanced" or a `Balanced` slot."""
+    """What a learner is made of. `positive_margin` is a number, "balanced" or `Balanced`."""
 
-    update: Slot
-    query: Slot
-    sparsify: Slot | None = None
+    update: Component
+    query: Component
+    sparsify: Component | None = None
     growth: Growth = "open"
     intercept: bool = False
     multiclass: bool = False

@@ -10,7 +10,7 @@ import scipy.sparse  # type: ignore[import-untyped]
 import headwater as hw
 from headwater import streams
 from headwater.errors import EventError, LabelError, ParameterError
-from headwater.streams.hiding import SLICE
+from headwater.streams.masked_table import SLICE
 
 ROWS, COLUMNS = SLICE + 40, 12  # more than a slice
 

@@ -9,7 +9,7 @@ import scipy.sparse  # type: ignore[import-untyped]
 
 from headwater.errors import LabelError, ParameterError
 from headwater.streams import Varying
-from headwater.streams.hiding import SLICE
+from headwater.streams.masked_table import SLICE
 
 
 def numbered_table(height: int, width: int) -> tuple[Any, Any]:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from headwater.errors import EventError, ParameterError
 from headwater.learners.base import Learner
 from headwater.learners.linear import Linear
-from headwater.learners.query import Query, SelAda
+from headwater.rules.query import Query, SelAda
 
 __all__ = ["HeadwaterBudgetManager", "HeadwaterStrategy"]
 
@@ -141,7 +141,7 @@ class HeadwaterBudgetManager(BudgetManager):
 def _asker(rule: Query, random_state: Any) -> Learner:
     """A learner whose one weight is 1, so that an event's value is its margin."""
     seed = check_random_state(deepcopy(random_state)).randint(2**31 - 1)
-    learner = Linear(update="pa", query=rule, normalize=None, intercept=False, seed=int(seed))
+    learner = Linear(update="pa", query=rule, scale=None, intercept=False, seed=int(seed))
     learner.learn_one({0: 1.0}, True)
     return learner
 

@@ -54,7 +54,7 @@ def signature_of(learner: Learner) -> ModelSignature:
     (True, ['prediction': string (required)])
     """
     kinds = {type(label) for label in learner.labels}
-    if not kinds and learner._parts().labels == "number":
+    if learner.task == "regression":
         kind = DataType.double
     elif kinds == {bool}:
         kind = DataType.boolean

@@ -45,7 +45,7 @@ Pair: TypeAlias = tuple[Label | None, Label | None]
 """The labels (negative, positive) of two classes; None: not met yet."""
 
 
-class _Estimator(base.Estimator):
+class _RiverEstimator(base.Estimator):
     """What all have in common: a learner inside, made of the same parameters."""
 
     _kind: ClassVar[type[Learner]]
@@ -103,7 +103,7 @@ def _read(x: Any) -> Event:
     return {" ".join(map(str, n)) if isinstance(n, tuple) else n: v for n, v in x.items()}
 
 
-class _Classifier(_Estimator, base.MiniBatchClassifier):
+class _Classifier(_RiverEstimator, base.MiniBatchClassifier):
     """A classifier: labels go in and out as River's users write them."""
 
     classes: Any
@@ -111,7 +111,7 @@ class _Classifier(_Estimator, base.MiniBatchClassifier):
 
     @property
     def _multiclass(self) -> bool:
-        return self._learner._parts().labels == "multiclass"
+        return self._learner.task == "multiclass"
 
     @property
     def _spells(self) -> bool:
@@ -339,7 +339,7 @@ class FESL(_Classifier, kind=fesl.FESL, fixed={"loss": "logistic"}):
     """
 
 
-class PARegressor(_Estimator, base.MiniBatchRegressor, kind=regression.PARegressor):
+class PARegressor(_RiverEstimator, base.MiniBatchRegressor, kind=regression.PARegressor):
     """`headwater.PARegressor` for River.
 
     Examples

@@ -24,21 +24,21 @@ import numpy as np
 import scipy.sparse  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from headwater.catalogue import named, names
 from headwater.errors import EventError, LabelError, ParameterError
-from headwater.learners import batches, frames
+from headwater.inputs import batches, frames
 from headwater.learners.base import Learner
 from headwater.learners.linear import Linear
-from headwater.learners.names import named, names
 from headwater.learners.regression import PARegressor
-from headwater.learners.update import Update
-from headwater.limits import check
+from headwater.parameters import check
+from headwater.rules.update import Update
 from headwater.types import Name
 
 __all__ = ["HeadwaterClassifier", "HeadwaterRegressor"]
 
 
-class Rows(NamedTuple):
-    """Rows, and the names of their features."""
+class InputRows(NamedTuple):
+    """Rows as they were read, and the names of their features."""
 
     arrays: Any
     names: list[Name] | None
@@ -47,7 +47,7 @@ class Rows(NamedTuple):
     """The columns of an open feature space; one of text has a feature a word."""
 
 
-class _Estimator(BaseEstimator):
+class _SklearnEstimator(BaseEstimator):
     """What both have in common: parameters, rows, and passes over them."""
 
     def __init__(
@@ -82,7 +82,7 @@ class _Estimator(BaseEstimator):
         self._generator = check_random_state(self.random_state)
         return int(self._generator.randint(2**31 - 1))
 
-    def _read(self, X: Any, *, first: bool) -> Rows:
+    def _read(self, X: Any, *, first: bool) -> InputRows:
         """The rows of X; those of a later batch must fit the first."""
         columns = _named_columns(X)
         is_named = columns is not None
@@ -99,7 +99,7 @@ class _Estimator(BaseEstimator):
                 (indptr, indices, data, width), listed = frames.read_frame(X, None)
                 shape = len(indptr) - 1, width
                 arrays = scipy.sparse.csr_array((data, indices, indptr), shape=shape)
-                return Rows(arrays, listed, columns)
+                return InputRows(arrays, listed, columns)
         rows = validate_data(
             self,
             X,
@@ -109,7 +109,7 @@ class _Estimator(BaseEstimator):
             reset=first,
         )
         fitted = getattr(self, "feature_names_in_", None)
-        return Rows(rows, None if fitted is None else fitted.tolist())
+        return InputRows(rows, None if fitted is None else fitted.tolist())
 
     def _forget_names(self) -> None:
         if hasattr(self, "feature_names_in_"):
@@ -122,7 +122,7 @@ class _Estimator(BaseEstimator):
             self.feature_names_in_ = np.array(list(met), dtype=object)
             self.n_features_in_ = len(met)
 
-    def _learn_all(self, learner: Learner, rows: Rows, y: NDArray[Any]) -> None:
+    def _learn_all(self, learner: Learner, rows: InputRows, y: NDArray[Any]) -> None:
         """Learn the rows `epochs` times from the beginning."""
         count = rows.arrays.shape[0]
         if count != len(y):
@@ -135,7 +135,7 @@ class _Estimator(BaseEstimator):
         self.learner_ = learner
         self._remember_columns(rows.columns)
 
-    def _learn_more(self, learner: Learner, rows: Rows, y: NDArray[Any]) -> None:
+    def _learn_more(self, learner: Learner, rows: InputRows, y: NDArray[Any]) -> None:
         """Learn the rows once, in their order."""
         learner.learn_many(rows.arrays, y, names=rows.names)
         self.learner_ = learner
@@ -157,7 +157,7 @@ def _named_columns(X: Any) -> list[str] | None:
     return listed if all(isinstance(name, str) for name in listed) else None
 
 
-def _target(owner: _Estimator, y: Any) -> NDArray[Any]:
+def _target(owner: _SklearnEstimator, y: Any) -> NDArray[Any]:
     if y is None:
         raise LabelError(
             f"y: {type(owner).__name__} requires y to be passed, but the target y is None."
@@ -168,7 +168,7 @@ def _target(owner: _Estimator, y: Any) -> NDArray[Any]:
     return plain
 
 
-class HeadwaterClassifier(ClassifierMixin, _Estimator):
+class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
     """A classifier of Headwater for scikit-learn.
 
     NaN, and what a sparse matrix does not store, is an absent feature.
@@ -299,7 +299,7 @@ class HeadwaterClassifier(ClassifierMixin, _Estimator):
         """Whether the algorithm is made for more than two classes."""
         if self.algorithm not in names():
             return True  # Linear, or a name that `fit` will refuse
-        return named(self.algorithm)._parts().labels == "multiclass"
+        return named(self.algorithm).task == "multiclass"
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The margin of each row; of more than two classes a score a class.
@@ -344,7 +344,7 @@ class HeadwaterClassifier(ClassifierMixin, _Estimator):
         return tags
 
 
-class HeadwaterRegressor(RegressorMixin, _Estimator):
+class HeadwaterRegressor(RegressorMixin, _SklearnEstimator):
     """A regressor of Headwater for scikit-learn.
 
     NaN, and what a sparse matrix does not store, is an absent feature.

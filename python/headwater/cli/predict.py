@@ -13,7 +13,7 @@ import click
 from headwater.cli.mistakes import Mistake, check_apart, check_writable, disk
 from headwater.cli.sources import event_options, open_events, read_model, reading
 from headwater.errors import EventError, StepError
-from headwater.files.events import EventFile
+from headwater.inputs.files import EventFile
 from headwater.learners.base import Learner
 from headwater.types import Label
 

@@ -7,7 +7,7 @@ import click
 
 from headwater.cli.knowledge import knowledge, print_knowledge, print_pairs, spelled
 from headwater.cli.sources import read_model, top_option
-from headwater.learners.saving import write_header
+from headwater.learners.model_file import write_header
 
 
 @click.command()

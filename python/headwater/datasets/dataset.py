@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.datasets.registry import FOLDER_VARIABLE, Entry, entry
-from headwater.datasets.svmlight import Csr, read_svmlight
+from headwater.datasets.svmlight import SvmlightRows, read_svmlight
 from headwater.errors import DatasetError
 from headwater.streams.base import Stream, filled, rows_of
 from headwater.types import Rows
@@ -44,7 +44,7 @@ class Dataset(Stream):
     names: list[int]
     """The numbers of the columns, from 1."""
 
-    def __init__(self, entry: Entry, d: int, stored: Csr) -> None:
+    def __init__(self, entry: Entry, d: int, stored: SvmlightRows) -> None:
         for array in stored:
             array.setflags(write=False)
         self.entry = entry
@@ -145,7 +145,7 @@ def _load(entry: Entry, path: Path, changed: int, size: int) -> Dataset:
     return Dataset(entry, entry.d, stored)
 
 
-def check_counts(entry: Entry, where: str, stored: Csr) -> None:
+def check_counts(entry: Entry, where: str, stored: SvmlightRows) -> None:
     """Raise unless there are as many of everything as the entry says."""
     counts = {
         "rows": (entry.n, len(stored.labels)),

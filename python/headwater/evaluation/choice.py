@@ -12,7 +12,7 @@ from headwater.errors import EventError, LabelError, ParameterError
 from headwater.evaluation.held_out import held_out
 from headwater.evaluation.rows import as_rows, picked
 from headwater.evaluation.scores import NUMBERS
-from headwater.limits import check
+from headwater.parameters import check
 from headwater.streams.table import labels_of
 from headwater.types import Trace
 

@@ -59,10 +59,9 @@ def scores_for(
     sensitivity_weight: float = 0.5,
 ) -> Scores | ClassScores:
     """Empty scores of the kind that fits the learner."""
-    kind = learner._parts().labels
-    if kind == "number":
+    if learner.task == "regression":
         raise ParameterError(f"{owner}: model must predict classes, got {learner!r}.")
-    if kind == "multiclass":
+    if learner.task == "multiclass":
         if costs is not None:
             raise ParameterError(f"{owner}: costs are for two classes, and the model has several.")
         return ClassScores()
@@ -87,7 +86,7 @@ def sparsity(model: Any) -> float:
     """
     learner = learner_of("sparsity", model)
     known, weights = len(learner.features()), learner.weights()
-    if learner._parts().labels == "multiclass":
+    if learner.task == "multiclass":
         known *= len(learner.labels)
         kept = sum(map(len, weights.values()))
     else:

@@ -17,7 +17,7 @@ from headwater.evaluation.held_out import held_out, learner_of, scores_for, spar
 from headwater.evaluation.rows import as_rows, stretch
 from headwater.evaluation.scores import ClassScores, Scores
 from headwater.learners.base import Learner
-from headwater.limits import check
+from headwater.parameters import check
 from headwater.session import Session
 from headwater.streams.base import Stream, events_of
 from headwater.streams.table import labels_of

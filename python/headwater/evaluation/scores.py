@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from headwater.errors import EventError, LabelError, ParameterError
 from headwater.evaluation.metrics import margins_of, positives
-from headwater.limits import check
+from headwater.parameters import check
 from headwater.types import Label
 
 # The ROC AUC is that of margins sorted into bins: 128 to a factor of 2, from 2^-30 to 2^20, on both

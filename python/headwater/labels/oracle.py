@@ -7,7 +7,7 @@ from typing import Any
 
 from headwater._core import Decision
 from headwater.errors import LabelError, ParameterError
-from headwater.limits import check
+from headwater.parameters import check
 from headwater.types import Id, Label
 
 Delay = int | tuple[int, int] | Callable[[Id], int]

@@ -15,20 +15,28 @@ from numpy.typing import NDArray
 
 from headwater import _core
 from headwater.errors import ModelFileError, ParameterError
-from headwater.files.events import EventFile, Format, OnError
-from headwater.files.events import open as open_file
-from headwater.learners import batches, frames
-from headwater.learners.normalize import Normalize
-from headwater.learners.query import Query
-from headwater.learners.saving import read_header, write_file, write_header
-from headwater.learners.slots import Slot, shown
-from headwater.learners.sparsify import Sparsify
-from headwater.learners.update import Balanced, Update
-from headwater.limits import LIMITS, check
-from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Trace
+from headwater.inputs import batches, frames
+from headwater.inputs.files import EventFile, Format, OnError
+from headwater.inputs.files import open as open_file
+from headwater.learners.model_file import read_header, write_file, write_header
+from headwater.parameters import LIMITS, check
+from headwater.rules.component import Component, shown
+from headwater.rules.query import Query
+from headwater.rules.scale import Scale
+from headwater.rules.sparsify import Sparsify
+from headwater.rules.update import Balanced, Update
+from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Task, Trace
 
 WhenFull = Literal["refuse", "oldest", "smallest"]
 """What becomes of a new name where `max_features` are known."""
+
+
+CORE_TASKS: dict[Task, str] = {
+    "binary": "binary",
+    "multiclass": "multiclass",
+    "regression": "number",
+}
+"""Tasks by the core's words."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,18 +45,18 @@ class Parts:
 
     model: dict[str, Any]
     query: Query
-    normalize: Normalize | None = None
+    scale: Scale | None = None
     closed: bool = False
     intercept: bool = False
     whole: bool = False
-    labels: Literal["binary", "multiclass", "number"] = "binary"
+    task: Task = "binary"
 
 
 def linear_model(
     update: Update,
     sparsify: Sparsify | None = None,
     *,
-    task: Literal["binary", "multiclass", "number"] = "binary",
+    task: Task = "binary",
     restarts: bool = False,
     legacy: bool = False,
     epsilon: float = 0.0,
@@ -58,7 +66,7 @@ def linear_model(
         "kind": "linear",
         "update": for_core(update),
         "sparsify": for_core(sparsify),
-        "task": task,
+        "task": CORE_TASKS[task],
         "restarts": restarts,
         "legacy": legacy,
         "epsilon": epsilon,
@@ -105,15 +113,28 @@ class Learner(_core.Learner):
         self._build(
             model=parts.model,
             query=for_core(parts.query),
-            view=parts.normalize is not None,
+            view=parts.scale is not None,
             closed=parts.closed,
             bound=None if self.max_features is None else (self.max_features, self.when_full),
             added="whole" if parts.whole else "intercept" if parts.intercept else "nothing",
-            labels=parts.labels,
+            labels=CORE_TASKS[parts.task],
             classes=self.classes,
             seed=self.seed,
             state=state,
         )
+
+    @property
+    def task(self) -> Task:
+        """What it predicts: "binary" one of two classes, "multiclass" one of several,
+        "regression" a number.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> hw.PAA().task, hw.MPAA().task, hw.PARegressor().task
+        ('binary', 'multiclass', 'regression')
+        """
+        return self._parts().task
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that the learner was made with, by name.
@@ -203,7 +224,7 @@ class Learner(_core.Learner):
         rows, columns = batches.read_rows(X, names)
         result = self._simulate(rows, columns, batches.read_labels(y))
         classes, margin, query_probability, asked = result
-        fields = (self._spell_out(classes, margin), margin, query_probability, asked)
+        fields = (self._predictions(classes, margin), margin, query_probability, asked)
         return Trace(*(frames.like(X, field) for field in fields))
 
     def simulate_file(
@@ -260,15 +281,15 @@ class Learner(_core.Learner):
         report = None if progress is None else lambda *told: progress(_file_run(*told))
         written = None if decisions is None else os.fspath(decisions)
         if file.is_columnar:
-            from headwater.learners.columnar import simulate_columnar
+            from headwater.inputs.columnar_run import simulate_columnar
 
-            return simulate_columnar(self, file, written, progress)
+            return simulate_columnar(self, self.task, file, written, progress)
         return _file_run(*self._simulate_file(file.source(), written, report))
 
-    def _spell_out(self, classes: NDArray[np.int64], margins: NDArray[np.float64]) -> NDArray[Any]:
-        if self._parts().labels == "number":
-            return margins.copy()  # in regression the margin is the prediction
-        return batches.spell_out(classes, self.labels)
+    def _predictions(
+        self, classes: NDArray[np.int64], margins: NDArray[np.float64]
+    ) -> NDArray[Any]:
+        return batches.predictions(self.task, classes, margins, self.labels)
 
     def learn_many(self, X: Any, y: Any, *, names: Sequence[Name] | None = None) -> None:
         """Learn a batch of events: `learn_one` on each row. Arguments as in `simulate`.
@@ -298,7 +319,7 @@ class Learner(_core.Learner):
         [True, False]
         """
         rows, columns = batches.read_rows(X, names)
-        return frames.like(X, self._spell_out(*self._predict_many(rows, columns)))
+        return frames.like(X, self._predictions(*self._predict_many(rows, columns)))
 
     def predict_proba_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
         """`predict_proba_one` of each row: a column a label, in the order of `labels`.
@@ -414,6 +435,11 @@ def from_bytes(data: bytes) -> Learner:
     return learner
 
 
+def learner_classes() -> dict[str, type[Learner]]:
+    """Every class of learners by its name: those of the package and those of users."""
+    return dict(Learner._classes)
+
+
 def _class_named(name: str, parameters: dict[str, Any]) -> type[Learner]:
     """The learner class of a header, which has all of these parameters."""
     if name not in Learner._classes:
@@ -426,11 +452,11 @@ def _class_named(name: str, parameters: dict[str, Any]) -> type[Learner]:
     return cls
 
 
-def for_core(slot: Slot | None) -> tuple[str, dict[str, Any]]:
-    """A slot value as its word and its parameters, derived ones worked out."""
-    if slot is None:
+def for_core(component: Component | None) -> tuple[str, dict[str, Any]]:
+    """A component as its word and its parameters, derived ones worked out."""
+    if component is None:
         return "none", {}
-    parameters = slot.parameters()
+    parameters = component.parameters()
     margin = parameters.get("positive_margin")
     if margin == "balanced":
         margin = Balanced()
@@ -439,4 +465,4 @@ def for_core(slot: Slot | None) -> tuple[str, dict[str, Any]]:
         parameters["balanced_odds"] = weight / (1 - weight)
     if "confidence" in parameters:
         parameters["phi"] = NormalDist().inv_cdf(parameters["confidence"])
-    return slot.word, parameters
+    return component.word, parameters

@@ -6,7 +6,7 @@ from typing import Literal
 
 from headwater.errors import ParameterError
 from headwater.learners.base import Learner, Parts
-from headwater.learners.query import Query
+from headwater.rules.query import Query
 from headwater.types import Event, Explanation, Label
 
 
@@ -99,7 +99,7 @@ class FESL(Learner):
                 "switch_after": last,
             },
             query=Query.of("FESL", self.query),
-            labels="number" if number else "binary",
+            task="regression" if number else "binary",
         )
 
     def explain_one(self, x: Event) -> Explanation:

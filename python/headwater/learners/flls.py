@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.learners.base import Learner, Parts, WhenFull, linear_model
-from headwater.learners.query import Margin
-from headwater.learners.sparsify import KeepLargest
-from headwater.learners.update import by_word
+from headwater.rules.query import Margin
+from headwater.rules.sparsify import KeepLargest
+from headwater.rules.update import by_word
 from headwater.types import Label
 
 

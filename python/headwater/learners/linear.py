@@ -1,20 +1,20 @@
-"""Linear: the general form, a learner with slots."""
+"""Linear: the general form, a learner made of components."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from headwater.learners.base import Learner, Parts, WhenFull, linear_model
-from headwater.learners.normalize import Normalize
-from headwater.learners.query import Query
-from headwater.learners.sparsify import Sparsify
-from headwater.learners.update import Update
+from headwater.rules.query import Query
+from headwater.rules.scale import Scale
+from headwater.rules.sparsify import Sparsify
+from headwater.rules.update import Update
 from headwater.types import Label
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Linear(Learner):
-    """Linear classifier made of slots; with no arguments the one we recommend.
+    """Linear classifier made of components; with no arguments the one we recommend.
 
     It predicts the sign of w·x (several classes: the largest of w_r·x), asks for the labels that
     its query rule finds worth asking for, and moves the weights of an event's features when a
@@ -29,8 +29,8 @@ class Linear(Learner):
         Whether a label is worth asking for: a word or a value of `headwater.query`.
     sparsify
         Which weights are let go: a word or a value of `headwater.sparsify`; None: none.
-    normalize
-        On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is,
+    scale
+        On what scale a value counts: a word or a value of `headwater.scale`; None: as it is,
         as in everything the papers name.
     growth
         What a learned event does that brings a new name: `"open"` learns it, `"restart"` sets all
@@ -63,7 +63,7 @@ class Linear(Learner):
     update: str | Update = "arow"
     query: str | Query = "budget"
     sparsify: str | Sparsify | None = None
-    normalize: str | Normalize | None = "view"
+    scale: str | Scale | None = "running"
     growth: Literal["open", "restart", "closed"] = "open"
     intercept: bool = True
     multiclass: bool = False
@@ -83,8 +83,8 @@ class Linear(Learner):
                 restarts=self.growth == "restart",
             ),
             query=Query.of(owner, self.query),
-            normalize=None if self.normalize is None else Normalize.of(owner, self.normalize),
+            scale=None if self.scale is None else Scale.of(owner, self.scale),
             closed=self.growth == "closed",
             intercept=self.intercept,
-            labels=task,
+            task=task,
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headwater.learners.base import Learner, Parts
-from headwater.learners.query import All
+from headwater.rules.query import All
 from headwater.types import Label
 
 

@@ -6,9 +6,9 @@ from typing import Literal
 
 from headwater.errors import ParameterError
 from headwater.learners.base import Learner, Parts, WhenFull, linear_model
-from headwater.learners.query import All
-from headwater.learners.sparsify import KeepLargest, RandomShare, Sparsify
-from headwater.learners.update import by_word
+from headwater.rules.query import All
+from headwater.rules.sparsify import KeepLargest, RandomShare, Sparsify
+from headwater.rules.update import by_word
 from headwater.types import Label
 
 RADIUS = 30.0

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.learners.base import Learner, Parts, WhenFull
-from headwater.learners.normalize import Normalize
-from headwater.learners.query import Query
+from headwater.rules.query import Query
+from headwater.rules.scale import Scale
 from headwater.types import Label
 
 
@@ -38,8 +38,8 @@ class OLVF(Learner):
         it, which is the exact solution of the paper's problem.
     query
         Whether a label is worth asking for: a word or a value of `headwater.query`.
-    normalize
-        On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is.
+    scale
+        On what scale a value counts: a word or a value of `headwater.scale`; None: as it is.
     max_features
         The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
     when_full
@@ -70,7 +70,7 @@ class OLVF(Learner):
     kept_share: float = 1.0
     confidence: Literal["multiply", "divide"] = "multiply"
     query: str | Query = "all"
-    normalize: str | Normalize | None = None
+    scale: str | Scale | None = None
     max_features: int | None = None
     when_full: WhenFull = "smallest"
     classes: Sequence[Label] | None = None
@@ -88,5 +88,5 @@ class OLVF(Learner):
         return Parts(
             model=model,
             query=Query.of("OLVF", self.query),
-            normalize=None if self.normalize is None else Normalize.of("OLVF", self.normalize),
+            scale=None if self.scale is None else Scale.of("OLVF", self.scale),
         )

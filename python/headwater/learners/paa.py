@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.learners.base import Learner, Parts, WhenFull, linear_model
-from headwater.learners.query import Margin, MarginPlusOne
-from headwater.learners.update import PA1, PositiveMargin, by_word
+from headwater.rules.query import Margin, MarginPlusOne
+from headwater.rules.update import PA1, PositiveMargin, by_word
 from headwater.types import Label
 
 
@@ -108,7 +108,7 @@ class MPAA(Learner):
     def _parts(self) -> Parts:
         update = by_word("MPAA", self.update, self.C)
         model = linear_model(update, task="multiclass")
-        return Parts(model, Margin(self.query_width), labels="multiclass")
+        return Parts(model, Margin(self.query_width), task="multiclass")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

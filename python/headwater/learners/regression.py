@@ -10,10 +10,10 @@ from typing import Literal
 
 from headwater.errors import ParameterError
 from headwater.learners.base import Learner, Parts, WhenFull, linear_model
-from headwater.learners.normalize import Normalize
-from headwater.learners.query import All, Budget, Query, Quota, Random
-from headwater.learners.sparsify import Sparsify
-from headwater.learners.update import by_word
+from headwater.rules.query import All, Budget, Query, Quota, Random
+from headwater.rules.scale import Scale
+from headwater.rules.sparsify import Sparsify
+from headwater.rules.update import by_word
 from headwater.types import Event, Explanation
 
 
@@ -39,8 +39,8 @@ class PARegressor(Learner):
         the mean over the event's features of their running mean |error|.
     sparsify
         Which weights are let go: a word or a value of `headwater.sparsify`; None: none.
-    normalize
-        On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is.
+    scale
+        On what scale a value counts: a word or a value of `headwater.scale`; None: as it is.
     intercept
         Add a feature of value 1, `(intercept)`, to every event.
     max_features
@@ -65,7 +65,7 @@ class PARegressor(Learner):
     epsilon: float = 0.1
     query: str | Query = "all"
     sparsify: str | Sparsify | None = None
-    normalize: str | Normalize | None = None
+    scale: str | Scale | None = None
     intercept: bool = True
     max_features: int | None = None
     when_full: WhenFull = "smallest"
@@ -83,13 +83,13 @@ class PARegressor(Learner):
             model=linear_model(
                 by_word(owner, self.update, self.C),
                 None if self.sparsify is None else Sparsify.of(owner, self.sparsify),
-                task="number",
+                task="regression",
                 epsilon=self.epsilon,
             ),
             query=query,
-            normalize=None if self.normalize is None else Normalize.of(owner, self.normalize),
+            scale=None if self.scale is None else Scale.of(owner, self.scale),
             intercept=self.intercept,
-            labels="number",
+            task="regression",
         )
 
     def explain_one(self, x: Event) -> Explanation:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.learners.base import Learner, Parts
-from headwater.learners.query import Margin
+from headwater.rules.query import Margin
 from headwater.types import Label
 
 

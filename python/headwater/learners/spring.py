@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwater.learners.base import Learner, Parts, WhenFull, linear_model
-from headwater.learners.normalize import View
-from headwater.learners.query import Quantile
-from headwater.learners.update import DualLogistic
+from headwater.rules.query import Quantile
+from headwater.rules.scale import Running
+from headwater.rules.update import DualLogistic
 from headwater.types import Label
 
 
@@ -15,7 +15,7 @@ from headwater.types import Label
 class Spring(Learner):
     """Linear classifier for few labels: raw values in, one parameter to choose.
 
-    Logistic regression on the running view of an event (`normalize.View`), learned by exact dual
+    Logistic regression on the running view of an event (`scale.Running`), learned by exact dual
     steps that are repeated on the last labelled events (`update.DualLogistic`). It asks for the
     labels it is least sure of (`query.Quantile`) and learns from all events, asked or not, what
     they have in common: every event gets a feature `(factor)`, where it lies along the direction
@@ -72,7 +72,7 @@ class Spring(Learner):
         return Parts(
             model=linear_model(DualLogistic(self.C, balance=self.balance), task=task),
             query=Quantile(self.label_rate),
-            normalize=View(),
+            scale=Running(),
             whole=True,
-            labels=task,
+            task=task,
         )

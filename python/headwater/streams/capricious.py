@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import ParameterError
-from headwater.limits import check
-from headwater.streams.hiding import Hiding
+from headwater.parameters import check
+from headwater.streams.masked_table import MaskedTable
 from headwater.types import Name
 
 
-class Capricious(Hiding):
+class Capricious(MaskedTable):
     """A table shown as a stream in which some features are nearly always there, others hardly ever.
 
     Parameters

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.limits import check
-from headwater.streams.hiding import Hiding
+from headwater.parameters import check
+from headwater.streams.masked_table import MaskedTable
 from headwater.types import Name
 
 
-class Dying(Hiding):
+class Dying(MaskedTable):
     """A table shown as a stream whose features die one after the other; none returns.
 
     Parameters

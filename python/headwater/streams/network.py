@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.limits import check
+from headwater.parameters import check
 from headwater.streams.base import Stream, rows_of
 from headwater.types import Rows
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from headwater.errors import ParameterError
-from headwater.limits import check
+from headwater.parameters import check
 from headwater.streams.trapezoid import CHUNKS, Trapezoid
 from headwater.types import Name
 

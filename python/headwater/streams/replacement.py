@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import ParameterError
-from headwater.limits import check
-from headwater.streams.hiding import Hiding
+from headwater.parameters import check
+from headwater.streams.masked_table import MaskedTable
 from headwater.types import Name
 
 
-class Replacement(Hiding):
+class Replacement(MaskedTable):
     """A table shown as a stream whose columns are suddenly replaced by others of its columns.
 
     Parameters

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import ParameterError
-from headwater.limits import check
+from headwater.parameters import check
 from headwater.streams.base import Stream
 from headwater.streams.table import labels_of, names_of, table_of
 from headwater.types import Name, Rows

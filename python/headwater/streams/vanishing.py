@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.limits import check
-from headwater.streams.hiding import Hiding
+from headwater.parameters import check
+from headwater.streams.masked_table import MaskedTable
 from headwater.types import Name
 
 
-class Vanishing(Hiding):
+class Vanishing(MaskedTable):
     """A table shown as a stream whose features vanish and return.
 
     The round of every coming and going is kept in memory, a number each.

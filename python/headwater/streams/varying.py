@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.limits import check
-from headwater.streams.hiding import Hiding
+from headwater.parameters import check
+from headwater.streams.masked_table import MaskedTable
 from headwater.types import Name
 
 
-class Varying(Hiding):
+class Varying(MaskedTable):
     """A table shown as a stream in whose events features are missing at random.
 
     Parameters
