@@ -18,6 +18,7 @@ from contract import (
     small,
 )
 from headwater.errors import ParameterError
+from headwater.learners.replication import Replication
 
 KINDS = ("two", "several", "numbers")
 STREAMS = {kind: small(kind == "several", numbers=kind == "numbers") for kind in KINDS}
@@ -45,7 +46,7 @@ CLASSES: dict[str, Make] = {
         sparsify=hw.sparsify.KeepLargest(share=0.4, l1_radius=0.5),
     ),
     "Linear(random share)": partial(
-        RAW, query=hw.query.SelAda(by_norm=True), sparsify=hw.sparsify.RandomShare(0.6)
+        RAW, query=hw.query.SelAda(), sparsify=hw.sparsify.RandomShare(0.6)
     ),
     "Linear(keep count)": partial(
         RAW,
@@ -74,8 +75,10 @@ CLASSES: dict[str, Make] = {
         hw.OLVF, C=1.0, C_space=1.0, l1_radius=0.1, kept_share=0.4, confidence="divide"
     ),
     "OLVF(budget)": partial(hw.OLVF, query=hw.query.Budget(0.4), kept_share=0.6),
-    "OLSF(legacy)": partial(hw.OLSF, legacy=True, kept_share=0.3),
-    "SEL2(original)": partial(hw.SEL2, query_form="original", prior_weight=0.5, query_width=3.0),
+    "OLSF(legacy)": partial(hw.named, "OLSF-I", legacy=True, kept_share=0.3),
+    "SEL2(original)": partial(
+        hw.named, "SEL-2nd", query_form="original", prior_weight=0.5, query_width=3.0
+    ),
     "OFSP(few)": partial(hw.OFSP, count=2, exploration=0.5),
     "PARegressor()": hw.PARegressor,
     "PARegressor(budget)": partial(hw.PARegressor, update="pa", query=hw.query.Budget(0.4)),
@@ -84,8 +87,10 @@ CLASSES: dict[str, Make] = {
     ),
     "FESL()": hw.FESL,
     "FESL(periods)": partial(hw.FESL, overlap=2, query=hw.query.Margin(2.0)),
-    "FESL(draw)": partial(hw.FESL, combine="draw", schedule=(20, 15, 40), clip_losses=True),
-    "FESL(best)": partial(hw.FESL, combine="best", schedule=(20, 15, 40), ridge=0.1),
+    "FESL(draw)": partial(hw.named, "FESL-s", schedule=(20, 15, 40), clip_losses=True),
+    "FESL(best)": partial(hw.FESL, combine="best", overlap=15, ridge=0.1),
+    "FESL(told)": partial(hw.named, "FESL-c", schedule=(20, 15, 40), ridge=0.1),
+    "SEL-ada(by norm)": partial(hw.named, "SEL-ada", by_norm=True),
     "RFESL()": partial(hw.RFESL, query="all", horizon=5),
     "Linear(bounded)": partial(hw.Linear, max_features=5, when_full="oldest"),
     "Linear(bounded, sparse)": partial(
@@ -121,7 +126,7 @@ def kind_of(make: Make) -> str:
 
 
 def checks_of(make: Make) -> list[Check]:
-    """The checks that fit a learner. A view counts the events that are decided on, so a decision
+    """The checks that fit a learner. A scaler counts the events that are decided on, so a decision
     sees other values than a mere prediction: tests/rules/test_scale.py says which."""
     checks = checks_for(kind_of(make) == "several", kind_of(make) == "numbers")
     model = make()
@@ -130,7 +135,7 @@ def checks_of(make: Make) -> list[Check]:
         unfit |= WITHOUT_VIEW
     if (isinstance(model, hw.Spring) and model.balance) or "dual" in repr(model).lower():
         unfit |= WITHOUT_CLASS_WEIGHTS
-    if model.max_features is not None:
+    if model.parameters().get("max_features") is not None:
         unfit |= WITHOUT_BOUND
     return [check for check in checks if check not in unfit]
 
@@ -150,6 +155,7 @@ def test_every_learner_keeps_the_contract(make: Make, check: Check) -> None:
 def test_every_public_learner_is_under_contract() -> None:
     public = {value for value in vars(hw).values() if isinstance(value, type)}
     learners = {cls for cls in public if issubclass(cls, hw.Learner) and cls is not hw.Learner}
+    learners |= set(Replication.__subclasses__())
     assert {type(make()) for make in MAKERS.values()} == learners
     assert set(MAKERS) >= set(hw.names())
 
@@ -176,7 +182,7 @@ def test_equal_parameters_make_equal_learners(name: str, value: Any, other: Any)
 
 
 @pytest.mark.parametrize("other", [2, np.float64(2), np.float32(2)], ids=repr)
-def test_equal_slot_values_are_equal(other: Any) -> None:
+def test_equal_components_are_equal(other: Any) -> None:
     plain, dressed = (hw.Linear(update=hw.update.PA1(C=C)) for C in (2.0, other))
     assert repr(dressed) == repr(plain)
     assert dressed.to_bytes() == plain.to_bytes()

@@ -13,6 +13,7 @@ import pytest
 
 import headwater as hw
 from headwater import _core
+from headwater.learners.replication import Replication
 from headwater.rules.component import Component
 
 PROJECT = Path(__file__).parent.parent
@@ -181,6 +182,12 @@ def test_every_name_of_an_algorithm_stands_in_the_page_of_learners() -> None:
     spelled = {f"{stem}{suffix}" for stem in stems for suffix in ("", "-I", "-II")}
     listed = set(re.findall(r"[\w-]+(?:\(a\))?", text)) | spelled
     assert [name for name in hw.names() if name not in listed] == []
+
+
+def test_every_switch_stands_in_the_page_of_learners() -> None:
+    text = (PROJECT / "docs/learners.md").read_text()
+    switches = {switch for one in Replication.__subclasses__() for switch in one.switches}
+    assert [switch for switch in switches if f"`{switch}=" not in text] == []
 
 
 def test_every_error_stands_in_the_tree_of_errors() -> None:

@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 import headwater as hw
 from about import about
 from headwater.errors import StepError
+from headwater.learners.replication import LegacyOLSF, SelAdaByNorm
 from reference.learner import NEAR, Event, Learned, decide, features, learn
 from reference.state import Component, Config, Growth, Label, State, read_file, read_state, start
+from replicas import replica
 
 Round = tuple[Event, Label, str]
 """An event, its label, and what happens to it: see `follow`."""
@@ -129,7 +131,8 @@ def model_of(config: Config, seed: int) -> Any:
         update: Any = config.update[0].lower()
         kind, parameters = config.sparsify or ("all", {})
         keep: Any = {"KeepLargest": "largest", "RandomShare": "random", "all": "all"}[kind]
-        return hw.OLSF(
+        return replica(
+            LegacyOLSF,
             update=update,
             C=config.update[1].get("C", 1.0),
             keep=keep,
@@ -139,7 +142,7 @@ def model_of(config: Config, seed: int) -> Any:
         )
     return hw.Linear(
         update=component_of(hw.update, config.update),
-        query=component_of(hw.query, config.query),
+        query=query_of(config.query),
         sparsify=config.sparsify and component_of(hw.sparsify, config.sparsify),
         scale=None,
         growth=config.growth,
@@ -148,6 +151,13 @@ def model_of(config: Config, seed: int) -> Any:
         classes=config.classes or None,
         seed=seed,
     )
+
+
+def query_of(rule: Component) -> Any:
+    kind, parameters = rule
+    if kind == "SelAda":
+        return (SelAdaByNorm if parameters["by_norm"] else hw.query.SelAda)(parameters["width"])
+    return component_of(hw.query, rule)
 
 
 def component_of(module: Any, component: Component) -> Any:

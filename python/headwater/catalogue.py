@@ -14,6 +14,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from headwater.errors import ParameterError
+from headwater.learners import fesl, olsf
 from headwater.learners.base import Learner, learner_classes
 from headwater.learners.fesl import FESL, RFESL
 from headwater.learners.flls import FLLS
@@ -22,6 +23,13 @@ from headwater.learners.ofs import OFSP
 from headwater.learners.olsf import OLSF
 from headwater.learners.olvf import OLVF
 from headwater.learners.paa import CSPAA, MPAA, PAA
+from headwater.learners.replication import (
+    LegacyOLSF,
+    OriginalSEL2,
+    OriginalSELAda,
+    PaperFESL,
+    Replication,
+)
 from headwater.learners.second_order import SEL2
 from headwater.rules import query
 from headwater.rules.component import Component
@@ -56,9 +64,25 @@ class _Recipe:
 
 def _preset(cls: type[Learner], **fixed: Any) -> _Recipe:
     """A learner class with some of its parameters fixed."""
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    fields = dataclasses.fields(cls)
     defaults = {f.name: f.default for f in fields if f.name not in fixed}
     return _Recipe(defaults, lambda given: cls(**fixed, **given))
+
+
+def _switched(recipe: _Recipe, replication: type[Replication], **fixed: Any) -> _Recipe:
+    """A recipe with the switches of a replication, which is made if one of them is given."""
+    switches = replication.switches
+
+    def make(given: dict[str, Any]) -> Learner:
+        as_they_stand = (
+            type(given[switch]) is type(default) and given[switch] == default
+            for switch, default in switches.items()
+        )
+        if all(as_they_stand):
+            return recipe.make({name: given[name] for name in recipe.defaults})
+        return replication(**fixed, **given)
+
+    return _Recipe({**recipe.defaults, **switches}, make)
 
 
 def _composed(
@@ -149,11 +173,8 @@ def _table() -> dict[str, _Recipe]:
     table["FLLS-I_SI"] = _composed(PA1(), Margin(), _DENSE, growth="closed")
     table["FLLS-I_f"] = table["FLLS-I"]
 
-    for suffix, (word, _) in _STEPS.items():  # OLSF
-        table[f"OLSF{suffix}"] = _preset(OLSF, update=word, keep="largest")
-    table["OLSF-I-all"] = _preset(OLSF, update="pa1", keep="all", kept_share=1.0, l1_radius=30.0)
-    table["OLSF-I-rand"] = _preset(OLSF, update="pa1", keep="random", l1_radius=30.0)
-    table["OLSF-I-per"] = _preset(OLSF, update="perceptron", C=1.0, keep="largest")
+    for name, fixed in olsf.NAMES.items():  # OLSF
+        table[name] = _switched(_preset(OLSF, **fixed), LegacyOLSF, **fixed)
     table["OFS"] = _ofs()
     table["OFS_P"] = _preset(OFSP)
     table["OLVF"] = _preset(OLVF)
@@ -170,8 +191,8 @@ def _table() -> dict[str, _Recipe]:
         table[f"MPA{suffix}"] = _composed(step, All(), multiclass=True)
         table[f"MPAA{suffix}"] = _preset(MPAA, update=word)
         table[f"MRPA{suffix}"] = _composed(step, Random(), multiclass=True)
-    table["SEL-ada"] = _composed(Perceptron(), SelAda())
-    table["SEL-2nd"] = _preset(SEL2)
+    table["SEL-ada"] = _switched(_composed(Perceptron(), SelAda()), OriginalSELAda)
+    table["SEL-2nd"] = _switched(_preset(SEL2), OriginalSEL2)
     table["CSPAA"] = _preset(CSPAA)
     table["CSPAA(a)"] = _composed(PA1(None, "balanced"), Decaying())
     table["CSRND"] = _composed(PA1(None, "balanced"), Random())
@@ -179,11 +200,8 @@ def _table() -> dict[str, _Recipe]:
     table["CPA"] = _composed(CPA(None, "balanced"), All())
     table["CW-diag"] = _composed(CW(), All())
 
-    table["FESL-c"] = _preset(FESL, combine="weights")  # FESL
-    table["FESL-s"] = _preset(FESL, combine="draw")
-    table["NOGD"] = _preset(FESL, combine="new")
-    table["ROGD-u"] = _preset(FESL, combine="old")
-    table["ROGD-f"] = _preset(FESL, combine="frozen")
+    for name, fixed in fesl.NAMES.items():  # FESL
+        table[name] = _switched(_preset(FESL, **fixed), PaperFESL, **fixed)
     table["RFESL"] = _rfesl()
     return table
 
@@ -265,7 +283,7 @@ def algorithm(name: str) -> Algorithm:
     """
     if name in names():
         return Algorithm(lambda **given: named(name, **given), frozenset(parameters_of(name)))
-    found: Any = imported(name) if ":" in name else learner_classes().get(name)
+    found: Any = imported(name) if ":" in name else _classes().get(name)
     if found is None or not callable(found):
         raise ParameterError(
             f"there is no algorithm {name!r}: it must be one of headwater.names(), a learner of"
@@ -282,7 +300,14 @@ def known() -> tuple[str, ...]:
     >>> {"Spring", "FLLS-II"} <= set(known())
     True
     """
-    return tuple(dict.fromkeys([*sorted(learner_classes()), *names()]))
+    return tuple(dict.fromkeys([*sorted(_classes()), *names()]))
+
+
+def _classes() -> dict[str, type[Learner]]:
+    """The learners that are known by their class: all but those that only `named` makes."""
+    return {
+        name: cls for name, cls in learner_classes().items() if not issubclass(cls, Replication)
+    }
 
 
 def imported(place: str) -> Any:

@@ -1,17 +1,62 @@
-"""The limits of every parameter, declared once.
+"""How the limits of parameters are checked, and how parameters that several share are described.
 
-A parameter's name means the same thing everywhere, so its limits are looked up by name.
+A limit stands on the field or argument that has it: `C: Annotated[float, ABOVE_ZERO] = 1.0`. Words
+(`Literal`), `bool` and `... | None` are limits by themselves. Dataclasses call `check_fields`;
+functions and other classes use the decorator `checked`.
 """
 
+import dataclasses
+import functools
+import inspect
 import math
 import numbers
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+import re
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from headwater.errors import ParameterError
 
 
-def _number(value: Any) -> float | None:
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """How a parameter is read, which values it may have, and how to say so."""
+
+    read: Callable[[Any], Any]
+    """The value as a plain Python value; None: it is of another kind."""
+    test: Callable[[Any], bool]
+    expected: str
+    optional: bool = False
+
+    def __repr__(self) -> str:
+        return repr(self.expected)
+
+    def check(self, owner: str, name: str, value: Any) -> Any:
+        """The value as a plain Python value; a `ParameterError` if it is beyond the limit.
+
+        Examples
+        --------
+        >>> SHARE.check("FLLS", "kept_share", 0)
+        Traceback (most recent call last):
+        ...
+        headwater.errors.ParameterError: FLLS: kept_share must be in (0, 1], got 0.
+        """
+        if value is None and self.optional:
+            return None
+        plain = self.read(value)
+        if plain is None or not self.test(plain):
+            raise ParameterError(f"{owner}: {name} must be {self.expected}, got {value!r}.")
+        return plain
+
+    def or_none(self) -> "Limit":
+        """The same limit, with None allowed."""
+        return Limit(self.read, self.test, f"{self.expected}, or None", optional=True)
+
+
+# How values are read
+
+
+def read_number(value: Any) -> float | None:
     """A real number as a float; None if it is none, or too large to be one."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return None
@@ -22,230 +67,189 @@ def _number(value: Any) -> float | None:
     return None if math.isnan(number) else number
 
 
-def _whole(value: Any) -> int | None:
+def read_whole(value: Any) -> int | None:
+    """A whole number as an int; None if it is none."""
     is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     return int(value) if is_whole else None
 
 
-def _truth(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
+def read_labels(value: Any) -> Any:
+    """A tuple of labels, without NumPy's types; None if it is no sequence."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        return None
+    return tuple(label.item() if hasattr(label, "item") else label for label in value)
 
 
-class Limit(NamedTuple):
-    """How a parameter is read, which values it may have, and how to say so."""
+def tuple_of(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What reads a sequence as a tuple whose parts are read so; None if one of them cannot be."""
 
-    read: Callable[[Any], Any]  # None: it is of another kind
-    test: Callable[[Any], bool]
-    expected: str
-    optional: bool = False
+    def read_all(value: Any) -> Any:
+        if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+            return None
+        parts = tuple(map(read, value))
+        return None if None in parts else parts
+
+    return read_all
+
+
+# Limits
 
 
 def _any(value: Any) -> bool:
     return True
 
 
-def _positive(value: float) -> bool:
-    return value > 0
+def number(expected: str, test: Callable[[float], bool]) -> Limit:
+    """A limit of numbers."""
+    return Limit(read_number, test, expected)
 
 
-def _one_of(*words: str) -> Limit:
+def whole(expected: str, test: Callable[[int], bool]) -> Limit:
+    """A limit of whole numbers."""
+    return Limit(read_whole, test, expected)
+
+
+def whole_from(least: int, bits: int) -> Limit:
+    """Whole numbers from `least` to 2^bits − 1."""
+    expected = f"a whole number from {least} to 2**{bits} - 1"
+    return whole(expected, lambda v: least <= v < 2**bits)
+
+
+def one_of(*words: str) -> Limit:
+    """One of these words."""
     quoted = [f'"{word}"' for word in words]
-    expected = f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+    expected = " or ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
     return Limit(lambda v: v if isinstance(v, str) else None, lambda v: v in words, expected)
 
 
-def _positive_margin(value: Any) -> Any:
-    """A number, the word, or a component that tells how the margin follows the labels."""
-    if (isinstance(value, str) and value == "balanced") or hasattr(value, "sensitivity_weight"):
-        return value
-    return _number(value)
+ABOVE_ZERO = number("a number above 0", lambda v: v > 0)
+FINITE = number("a finite number above 0", lambda v: 0 < v < math.inf)
+NOT_NEGATIVE = number("a finite number, 0 or above", lambda v: 0 <= v < math.inf)
+SHARE = number("in (0, 1]", lambda v: 0 < v <= 1)
+INSIDE = number("in (0, 1)", lambda v: 0 < v < 1)
+RATE = number("in [0, 1]", lambda v: 0 <= v <= 1)
+COUNT = whole("a whole number above 0", lambda v: v > 0)
+SEED = whole_from(0, bits=64)
+TRUTH = Limit(lambda v: v if isinstance(v, bool) else None, _any, "True or False")
+CLASSES = Limit(read_labels, _any, "a tuple of labels")
 
 
-def _classes(value: Any) -> Any:
-    """A tuple of plain labels."""
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        return None
-    return tuple(label.item() if hasattr(label, "item") else label for label in value)
+def limit_of(annotation: Any) -> Limit | None:
+    """The limit that an annotation states; None: it states none.
+
+    Examples
+    --------
+    >>> limit_of(Annotated[float, ABOVE_ZERO]).expected
+    'a number above 0'
+    >>> limit_of(Literal["even", "olvf"] | None).expected
+    '"even" or "olvf", or None'
+    """
+    if annotation is bool:
+        return TRUTH
+    parts = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return next((part for part in parts[1:] if isinstance(part, Limit)), None)
+    if get_origin(annotation) is Literal:
+        return one_of(*parts)
+    if get_origin(annotation) in (Union, types.UnionType) and type(None) in parts:
+        others = [part for part in parts if part is not type(None)]
+        limit = limit_of(others[0]) if len(others) == 1 else None
+        return limit and limit.or_none()
+    return None
 
 
-def _pair(value: Any) -> Any:
-    """Two numbers."""
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)) or len(value) != 2:
-        return None
-    numbers = tuple(map(_number, value))
-    return None if None in numbers else numbers
+# Where limits are checked
 
 
-def _schedule(value: Any) -> Any:
-    """A tuple of whole numbers."""
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        return None
-    rounds = tuple(map(_whole, value))
-    return None if None in rounds else rounds
+@functools.cache
+def field_limits(cls: Any) -> dict[str, Limit]:
+    """The limits of a dataclass's fields, by name."""
+    found = {field.name: limit_of(field.type) for field in dataclasses.fields(cls)}
+    return {name: limit for name, limit in found.items() if limit is not None}
 
 
-def _numbers(value: Any) -> Any:
-    """A tuple of numbers."""
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        return None
-    numbers = tuple(map(_number, value))
-    return None if None in numbers else numbers
+def check_fields(value: Any, owner: str = "") -> None:
+    """Bring the limited fields of a frozen dataclass to plain Python values, or refuse them.
+
+    Errors name the class, unless they are to name another `owner`.
+    """
+    owner = owner or type(value).__name__
+    cls: Any = type(value)
+    for name, limit in field_limits(cls).items():
+        object.__setattr__(value, name, limit.check(owner, name, getattr(value, name)))
 
 
-ABOVE_ZERO = Limit(_number, _positive, "a number above 0")
-FINITE = Limit(_number, lambda v: 0 < v < math.inf, "a finite number above 0")
-SHARE = Limit(_number, lambda v: 0 < v <= 1, "in (0, 1]")
-INSIDE = Limit(_number, lambda v: 0 < v < 1, "in (0, 1)")
-TRUTH = Limit(_truth, _any, "True or False")
-RATE = Limit(_number, lambda v: 0 <= v <= 1, "in [0, 1]")
-COUNT = Limit(_whole, _positive, "a whole number above 0")
-
-LIMITS: dict[str, Limit] = {
-    # learners
-    "C": Limit(_number, _positive, "a number above 0, or None", optional=True),
-    "C_space": ABOVE_ZERO,
-    "positive_margin": Limit(
-        _positive_margin,
-        lambda v: not isinstance(v, float) or v > 0,
-        'a number above 0 or "balanced"',
-    ),
-    "sensitivity_weight": INSIDE,
-    "confidence": Limit(_number, lambda v: 0.5 < v < 1, "in (0.5, 1)"),
-    "form": _one_of("variance", "stdev"),
-    "step": FINITE,
-    "decay": Limit(_number, lambda v: 0 <= v < math.inf, "a finite number, 0 or above"),
-    "epsilon": Limit(_number, lambda v: 0 <= v < math.inf, "a finite number, 0 or above"),
-    "replay": Limit(_whole, lambda v: 0 <= v < 2**32, "a whole number from 0 to 2**32 - 1"),
-    "memory": Limit(_whole, lambda v: 0 < v < 2**32, "a whole number from 1 to 2**32 - 1"),
-    "balance": TRUTH,
-    "prior_weight": Limit(_number, lambda v: 1e-100 <= v <= 1e100, "a number from 1e-100 to 1e100"),
-    "query_form": _one_of("text", "original"),
-    "exploration": SHARE,
-    "rate": RATE,
-    "label_rate": SHARE,
-    "total": Limit(
-        _whole,
-        lambda v: 0 < v < 2**64,
-        "a whole number from 1 to 2**64 - 1, or None",
-        optional=True,
-    ),
-    "width": ABOVE_ZERO,
-    "query_width": ABOVE_ZERO,
-    "by_norm": TRUTH,
-    "share": SHARE,
-    "kept_share": SHARE,
-    "count": Limit(_whole, lambda v: 0 < v < 2**32, "a whole number from 1 to 2**32 - 1"),
-    "l1_radius": ABOVE_ZERO,
-    "l2_radius": ABOVE_ZERO,
-    "plus_one": TRUTH,
-    "intercept": TRUTH,
-    "multiclass": TRUTH,
-    "legacy": TRUTH,
-    "max_features": Limit(
-        _whole,
-        lambda v: 0 < v < 2**32,
-        "a whole number from 1 to 2**32 - 1, or None",
-        optional=True,
-    ),
-    "when_full": _one_of("refuse", "oldest", "smallest"),
-    "classes": Limit(_classes, _any, "a tuple of labels, or None", optional=True),
-    "growth": _one_of("open", "restart", "closed"),
-    "keep": _one_of("largest", "random", "all"),
-    "combine": _one_of("weights", "draw", "best", "new", "old", "frozen"),
-    "loss": _one_of("logistic", "square"),
-    "ridge": Limit(
-        _number, lambda v: 0 < v < math.inf, "a finite number above 0, or None", optional=True
-    ),
-    "overlap": Limit(_whole, lambda v: 0 < v <= 1000, "a whole number from 1 to 1000"),
-    "horizon": Limit(
-        _whole,
-        lambda v: 0 < v < 2**64,
-        "a whole number from 1 to 2**64 - 1, or None",
-        optional=True,
-    ),
-    "clip_losses": TRUTH,
-    "schedule": Limit(
-        _schedule,
-        lambda v: len(v) == 3 and 0 < v[1] < v[0] < 2**63 and v[1] <= 1000 and 0 < v[2] < 2**64,
-        "(T1, B, T2), whole numbers with T1 > B > 0, B <= 1000 and T2 > 0, or None",
-        optional=True,
-    ),
-    "seed": Limit(_whole, lambda v: 0 <= v < 2**64, "a whole number from 0 to 2**64 - 1"),
-    # labels
-    "never": RATE,
-    "wrong": RATE,
-    "twice": RATE,
-    "price": Limit(_number, lambda v: 0 <= v < math.inf, "a finite number, 0 or above"),
-    # streams
-    "chunks": COUNT,
-    "start": Limit(_number, lambda v: 0 < v <= 1, "in (0, 1], or None", optional=True),
-    "widening": _one_of("even", "olvf"),
-    "fractions": Limit(
-        _numbers,
-        lambda v: len(v) > 0 and v[0] > 0 and v[-1] <= 1 and list(v) == sorted(v),
-        "some numbers in (0, 1], none below the one before, or None",
-        optional=True,
-    ),
-    "permute_columns": TRUTH,
-    "shuffle": TRUTH,
-    "removed": RATE,
-    "ratio": FINITE,
-    "copied": RATE,
-    "places": Limit(
-        _numbers,
-        lambda v: not v or (v[0] > 0 and v[-1] < 1 and list(v) == sorted(set(v))),
-        "numbers in (0, 1), each above the one before",
-    ),
-    "lasting": RATE,
-    "present": Limit(_number, lambda v: 1 <= v < math.inf, "a finite number, 1 or above"),
-    "absent": Limit(
-        _number, lambda v: v == 0 or 1 <= v < math.inf, "0, or a finite number, 1 or above"
-    ),
-    "survivors": RATE,
-    "low": RATE,
-    "high": RATE,
-    "events": COUNT,
-    "n": COUNT,
-    "incident_share": INSIDE,
-    "missing_share": Limit(_number, lambda v: 0 <= v <= 0.5, "in [0, 0.5]"),
-    # evaluation
-    "window": COUNT,
-    "points": COUNT,
-    "level": INSIDE,
-    "floor": RATE,
-    "folds": Limit(_whole, lambda v: v >= 2, "a whole number, 2 or above"),
-    "costs": Limit(
-        _pair,
-        lambda v: all(0 <= cost < math.inf for cost in v),
-        "(of a missed positive, of a false alarm), finite numbers, 0 or above, or None",
-        optional=True,
-    ),
-    # adapters
-    "epochs": COUNT,
-    "feature_space": _one_of("fixed", "open"),
-}
-
-_C_OF_DUAL = Limit(_number, lambda v: 1e-9 <= v <= 1e9, "a number from 1e-9 to 1e9")
-
-# Where a learner or a stream means something else by a name.
-OWN_LIMITS: dict[tuple[str, str], Limit] = {
-    ("DualLogistic", "C"): _C_OF_DUAL,
-    ("Spring", "C"): _C_OF_DUAL,
-    ("OLVF", "C"): ABOVE_ZERO,
-    ("OLVF", "confidence"): _one_of("multiply", "divide"),
-    ("Replacement", "overlap"): Limit(_whole, lambda v: v >= 0, "a whole number, 0 or above"),
-}
+def argument_limits(function: Callable[..., Any]) -> dict[str, Limit]:
+    """The limits of a function's arguments, by name."""
+    arguments = inspect.signature(function).parameters.values()
+    found = {argument.name: limit_of(argument.annotation) for argument in arguments}
+    return {name: limit for name, limit in found.items() if limit is not None}
 
 
-def check(owner: str, **parameters: Any) -> dict[str, Any]:
-    """The parameters as plain Python values; a `ParameterError` if one is beyond its limits."""
-    plain: dict[str, Any] = {}
-    for name, value in parameters.items():
-        limit = OWN_LIMITS.get((owner, name), LIMITS[name])
-        if value is None and limit.optional:
-            plain[name] = None
-            continue
-        plain[name] = limit.read(value)
-        if plain[name] is None or not limit.test(plain[name]):
-            raise ParameterError(f"{owner}: {name} must be {limit.expected}, got {value!r}.")
-    return plain
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The function with its arguments checked first; those that have limits come in plain.
+
+    Errors name the function, or the class whose `__init__` or method it is.
+
+    Examples
+    --------
+    >>> @checked
+    ... def halve(share: Annotated[float, SHARE]) -> float:
+    ...     return share / 2
+    >>> halve(2)
+    Traceback (most recent call last):
+    ...
+    headwater.errors.ParameterError: halve: share must be in (0, 1], got 2.
+    """
+    signature, limits = inspect.signature(function), argument_limits(function)
+    is_method = next(iter(signature.parameters), "") == "self"
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError:
+            return function(*args, **kwargs)  # which says what is missing or too much
+        owner = type(args[0]).__name__ if is_method else function.__name__
+        if is_method and function.__name__ != "__init__":
+            owner += f".{function.__name__}"
+        for name, limit in limits.items():
+            if name in bound.arguments:
+                bound.arguments[name] = limit.check(owner, name, bound.arguments[name])
+        return function(*bound.args, **bound.kwargs)
+
+    return call
+
+
+# How parameters are described
+
+_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^(\w+)\n((?: {4}.*\n|\n(?= {4}))+)", re.MULTILINE)
+
+
+def described_parameters(doc: str | None) -> dict[str, str]:
+    """What a docstring says of each parameter, in its order.
+
+    Examples
+    --------
+    >>> described_parameters("A rule.\\n\\nParameters\\n----------\\nrate\\n    How often.\\n")
+    {'rate': '    How often.\\n'}
+    """
+    section = _SECTION.search(inspect.cleandoc(doc or "") + "\n")
+    return dict(_ENTRY.findall(section[1])) if section else {}
+
+
+def with_parameters(doc: str | None, described: Mapping[str, str], order: Iterable[str]) -> str:
+    """A docstring that describes the parameters of `order`: as it does, else as `described`."""
+    text = inspect.cleandoc(doc or "") + "\n"
+    known = {**described, **described_parameters(doc)}
+    entries = "".join(f"{name}\n{known[name]}" for name in order if name in known)
+    section = f"Parameters\n----------\n{entries}\n"
+    if _SECTION.search(text):
+        return _SECTION.sub(lambda _: section, text, count=1).rstrip()
+    before, examples, after = text.partition("Examples\n--------\n")
+    return f"{before.rstrip()}\n\n{section}{examples}{after}".rstrip()

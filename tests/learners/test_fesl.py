@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 import headwater as hw
 from contract import put_together, take_apart
 from headwater.errors import ModelFileError, ParameterError
+from headwater.learners.replication import PaperFESL
 from reference import fesl as plain
 from reference.random import uniform
+from replicas import replica
 
 Event = dict[Any, float]
 COMBINES = ("weights", "draw", "best", "new", "old", "frozen")
@@ -29,7 +31,8 @@ def make(config: plain.Config, **more: Any) -> hw.FESL:
     }
     if config.switch_after is not None:
         more["schedule"] = (config.switch_after, config.overlap, config.horizon)
-    return hw.FESL(**given, **more)
+    made: hw.FESL = replica(PaperFESL, **given, **more)
+    return made
 
 
 def state_of(model: hw.Learner) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -227,7 +230,7 @@ def test_found_periods_are_the_given_schedule(combine: str, sparse: bool) -> Non
                 for t, e in enumerate(events)
             ]
         found = hw.FESL(combine=combine, overlap=B, horizon=T2)  # type: ignore[arg-type]
-        told = hw.FESL(combine=combine, schedule=(T1, B, T2))  # type: ignore[arg-type]
+        told = replica(PaperFESL, combine=combine, schedule=(T1, B, T2))
         for event, label in zip(events, (y > 0).tolist(), strict=True):
             assert found.margin_one(event) == told.margin_one(event)
             found.learn_one(event, label)
@@ -480,18 +483,23 @@ def test_wrong_parameters_are_refused_by_name() -> None:
         {"overlap": 1001},
         {"ridge": 0.0},
         {"horizon": 0},
-        {"schedule": (10, 10, 5)},
-        {"schedule": (10, 5)},
-        {"clip_losses": 1},
     ):
         (name,) = wrong
         with pytest.raises(ParameterError, match=f"FESL: {name} must be"):
             hw.FESL(**wrong)
     with pytest.raises(ParameterError, match="no classes"):
         hw.FESL(loss="square", classes=(0, 1))
-    schedule = [20, 5, 9]
-    model = hw.FESL(schedule=schedule)  # type: ignore[arg-type]
-    assert model.schedule == (20, 5, 9)
+    for switch, value in (
+        ("schedule", (10, 10, 5)),
+        ("schedule", (10, 5)),
+        ("clip_losses", 1),
+        ("clip_losses", 0),
+    ):
+        with pytest.raises(ParameterError, match=f"FESL: {switch} must be"):
+            hw.named("FESL-c", **{switch: value})
+    model = hw.named("FESL-c", schedule=[20, 5, 9])
+    assert isinstance(model, hw.FESL)
+    assert model.parameters()["schedule"] == (20, 5, 9)
     assert eval(repr(model), dict(vars(hw))).to_bytes() == model.to_bytes()
 
 

@@ -35,7 +35,7 @@ def close(one: list[float], other: list[float]) -> bool:
     a=st.sampled_from([0.1, 1.0, 7.0]),
 )
 def test_every_step_is_the_reference_s(seed: int, form: Any, width: float, a: float) -> None:
-    model = hw.SEL2(query_width=width, query_form=form, prior_weight=a, seed=seed)
+    model = hw.named("SEL-2nd", query_width=width, query_form=form, prior_weight=a, seed=seed)
     for number, (event, truth) in enumerate(rounds(seed, 30)):
         saved, state = state_of(model)
         names = slots_with(saved["names"], event)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import headwater as hw
 from headwater import query, update
+from headwater.learners.replication import SelAdaByNorm
 
 SLACK = 1 + 1e-9
 
@@ -41,7 +42,7 @@ QUERIES: st.SearchStrategy[Any] = st.sampled_from(
         query.Margin(30.0),
         query.MarginPlusOne(0.5),
         query.SelAda(0.2),
-        query.SelAda(by_norm=True),
+        SelAdaByNorm(),
         query.Decaying(8.0),
         query.Budget(0.3),
     ]

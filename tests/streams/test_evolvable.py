@@ -80,7 +80,7 @@ def test_fesl_finds_its_schedule() -> None:
     X, y = table(200)
     stream = hw.streams.Evolvable(X, y)
     found = hw.FESL(horizon=stream.schedule[2])
-    told = hw.FESL(schedule=stream.schedule)
+    told = hw.named("FESL-c", schedule=stream.schedule)
     rows, labels = stream.batch()
     assert found.simulate(rows, labels).margin.tolist() == (
         told.simulate(rows, labels).margin.tolist()

@@ -7,7 +7,7 @@ their names and may come and go from batch to batch.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -28,9 +28,10 @@ from headwater.catalogue import named, names
 from headwater.errors import EventError, LabelError, ParameterError
 from headwater.inputs import batches, frames
 from headwater.learners.base import Learner
+from headwater.learners.fesl import FESL
 from headwater.learners.linear import Linear
 from headwater.learners.regression import PARegressor
-from headwater.parameters import check
+from headwater.parameters import COUNT, argument_limits
 from headwater.rules.update import Update
 from headwater.types import Name
 
@@ -55,7 +56,7 @@ class _SklearnEstimator(BaseEstimator):
         algorithm: str,
         C: float | None,
         params: Mapping[str, Any] | None,
-        epochs: int,
+        epochs: Annotated[int, COUNT],
         shuffle: bool,
         feature_space: Literal["fixed", "open"],
         random_state: Any,
@@ -71,8 +72,8 @@ class _SklearnEstimator(BaseEstimator):
     def _given(self) -> dict[str, Any]:
         """The algorithm's parameters that were given; the others are checked."""
         owner = type(self).__name__
-        limited = ("epochs", "shuffle", "feature_space")
-        check(owner, **{name: getattr(self, name) for name in limited})
+        for name, limit in argument_limits(_SklearnEstimator.__init__).items():
+            limit.check(owner, name, getattr(self, name))
         if self.params is not None and not isinstance(self.params, Mapping):
             raise ParameterError(f"{owner}: params must be a dict or None, got {self.params!r}.")
         return dict(self.params or {}) | ({} if self.C is None else {"C": self.C})
@@ -433,12 +434,12 @@ class HeadwaterRegressor(RegressorMixin, _SklearnEstimator):
         if self.algorithm == "PARegressor":
             return _made(PARegressor, given)
         learner = named(self.algorithm, **given)
-        if not hasattr(learner, "loss"):
+        if not isinstance(learner, FESL):
             raise ParameterError(
                 "HeadwaterRegressor: algorithm must be PARegressor or one of FESL's, got"
                 f" {self.algorithm}, which is a classifier."
             )
-        return dataclasses.replace(learner, loss="square")  # type: ignore[type-var]
+        return dataclasses.replace(learner, loss="square")
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The number of each row.
@@ -463,7 +464,7 @@ def _with_step(update: Any, C: float) -> Update:
 
 def _made(kind: type[Learner], given: dict[str, Any]) -> Learner:
     """A learner of these parameters, if it has them all."""
-    known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    known = [field.name for field in dataclasses.fields(kind)]
     for name in given:
         if name not in known:
             raise ParameterError(

@@ -40,10 +40,10 @@ def show(model: Path, top: int, as_json: bool) -> None:
     print_pairs(console, f"{model}: {header['class']}", parameters)
     bounded = (
         []
-        if learner.max_features is None
+        if told["parameters"].get("max_features") is None
         else [
             ("new names refused", learner.refused),
-            ("features let go", learner.evicted),
+            ("features evicted", learner.evicted),
         ]
     )
     pairs = [

@@ -21,13 +21,13 @@ wrong, and the interval has room for both.
 
 import math
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headwater.errors import EventError
-from headwater.parameters import check
+from headwater.parameters import INSIDE, RATE, SEED, checked
 from headwater.types import Trace
 
 FLOOR = 0.001
@@ -77,10 +77,15 @@ class ErrorEstimate:
     True
     """
 
-    def __init__(self, *, level: float = 0.95, floor: float = FLOOR) -> None:
-        plain = check("ErrorEstimate", level=level, floor=floor)
-        self.level: float = plain["level"]
-        self.floor: float = plain["floor"]
+    @checked
+    def __init__(
+        self,
+        *,
+        level: Annotated[float, INSIDE] = 0.95,
+        floor: Annotated[float, RATE] = FLOOR,
+    ) -> None:
+        self.level = level
+        self.floor = floor
         self.events = 0
         self.answers = 0
         self.lowest_probability = 1.0
@@ -255,7 +260,8 @@ def estimate_error(
     return estimate
 
 
-def audited(trace: Trace, rate: float, *, seed: int = 0) -> Trace:
+@checked
+def audited(trace: Trace, rate: Annotated[float, RATE], *, seed: Annotated[int, SEED] = 0) -> Trace:
     """The trace as it would be if each event had also been asked about with a fixed probability.
 
     Such an audit puts a floor under the probabilities: an event is asked about with probability
@@ -268,7 +274,7 @@ def audited(trace: Trace, rate: float, *, seed: int = 0) -> Trace:
     rate
         The probability with which an event is audited, whatever it is like.
     seed
-        Same seed: same events audited.
+        The same seed gives the same events audited.
 
     Examples
     --------
@@ -277,14 +283,13 @@ def audited(trace: Trace, rate: float, *, seed: int = 0) -> Trace:
     >>> bool(audited(trace, 0.02).query_probability.min() >= 0.02 > trace.query_probability.min())
     True
     """
-    plain = check("audited", rate=rate, seed=seed)
-    coins = np.random.default_rng(plain["seed"]).random(len(trace))
+    coins = np.random.default_rng(seed).random(len(trace))
     p = trace.query_probability
     return Trace(
         trace.prediction,
         trace.margin,
-        p + plain["rate"] * (1 - p),
-        trace.asked | (coins < plain["rate"]),
+        p + rate * (1 - p),
+        trace.asked | (coins < rate),
     )
 
 

@@ -65,7 +65,8 @@ def scores_for(
         if costs is not None:
             raise ParameterError(f"{owner}: costs are for two classes, and the model has several.")
         return ClassScores()
-    return Scores(classes=learner.classes, costs=costs, sensitivity_weight=sensitivity_weight)
+    classes = learner.parameters().get("classes")
+    return Scores(classes=classes, costs=costs, sensitivity_weight=sensitivity_weight)
 
 
 def sparsity(model: Any) -> float:

@@ -1,14 +1,14 @@
 """The query width at which a learner asks for a given share of the labels."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import EventError, ParameterError
 from headwater.learners.base import Learner
-from headwater.parameters import check
+from headwater.parameters import RATE, checked
 from headwater.types import Trace
 
 GRID: tuple[float, ...] = tuple(2.0 ** (half / 2) for half in range(-40, 41))
@@ -49,8 +49,9 @@ class AtRate:
     2000
     """
 
-    def __init__(self, make: Callable[[float], Learner], rate: float) -> None:
-        self.rate: float = check("AtRate", rate=rate)["rate"]
+    @checked
+    def __init__(self, make: Callable[[float], Learner], rate: Annotated[float, RATE]) -> None:
+        self.rate = rate
         self._make = make
         self._learner: Learner | None = None
 
@@ -72,7 +73,10 @@ class AtRate:
         return margins
 
 
-def width_for_rate(make: Callable[[float], Simulates], X: Any, y: Any, rate: float) -> float:
+@checked
+def width_for_rate(
+    make: Callable[[float], Simulates], X: Any, y: Any, rate: Annotated[float, RATE]
+) -> float:
     """The width on the grid whose share of labels asked on this stream is nearest to `rate`.
 
     The share rises with the width, but for chance: bisection finds the place, and the best of its
@@ -96,7 +100,6 @@ def width_for_rate(make: Callable[[float], Simulates], X: Any, y: Any, rate: flo
     >>> bool(0.08 < trace.asked.mean() < 0.12)
     True
     """
-    check("width_for_rate", rate=rate)
     if len(y) == 0:
         raise EventError("width_for_rate: the stream must have at least one event, got none.")
     rates: dict[int, float] = {}

@@ -9,6 +9,7 @@ from headwater.learners import (
     olvf,
     paa,
     regression,
+    replication,
     second_order,
     spring,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "olvf",
     "paa",
     "regression",
+    "replication",
     "second_order",
     "spring",
 ]

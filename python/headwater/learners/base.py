@@ -7,8 +7,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import NormalDist
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,64 +18,23 @@ from headwater.inputs import batches, frames
 from headwater.inputs.files import EventFile, Format, OnError
 from headwater.inputs.files import open as open_file
 from headwater.learners.model_file import read_header, write_file, write_header
-from headwater.parameters import LIMITS, check
-from headwater.rules.component import Component, shown
-from headwater.rules.query import Query
-from headwater.rules.scale import Scale
-from headwater.rules.sparsify import Sparsify
-from headwater.rules.update import Balanced, Update
+from headwater.learners.parts import CORE_TASKS, Parts
+from headwater.learners.shared_parameters import shares
+from headwater.parameters import CLASSES, SEED, check_fields, whole_from
+from headwater.rules.component import shown
 from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Task, Trace
 
-WhenFull = Literal["refuse", "oldest", "smallest"]
-"""What becomes of a new name where `max_features` are known."""
 
-
-CORE_TASKS: dict[Task, str] = {
-    "binary": "binary",
-    "multiclass": "multiclass",
-    "regression": "number",
-}
-"""Tasks by the core's words."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Parts:
-    """What a learner is made of, for the core: a model in the shell that all share."""
-
-    model: dict[str, Any]
-    query: Query
-    scale: Scale | None = None
-    closed: bool = False
-    intercept: bool = False
-    whole: bool = False
-    task: Task = "binary"
-
-
-def linear_model(
-    update: Update,
-    sparsify: Sparsify | None = None,
-    *,
-    task: Task = "binary",
-    restarts: bool = False,
-    legacy: bool = False,
-    epsilon: float = 0.0,
-) -> dict[str, Any]:
-    """The linear model, for the core."""
-    return {
-        "kind": "linear",
-        "update": for_core(update),
-        "sparsify": for_core(sparsify),
-        "task": CORE_TASKS[task],
-        "restarts": restarts,
-        "legacy": legacy,
-        "epsilon": epsilon,
-    }
-
-
+@shares
 class Learner(_core.Learner):
     """The verbs that every learner has; a subclass adds parameters and says what they mean.
 
     Parameters are fixed after construction, and `repr` rebuilds the learner.
+
+    Parameters
+    ----------
+    seed
+        The same seed and the same events give the same questions and the same weights.
 
     Examples
     --------
@@ -85,14 +43,12 @@ class Learner(_core.Learner):
     True
     """
 
-    _classes: ClassVar[dict[str, type["Learner"]]] = {}
-    classes: Sequence[Label] | None = None
-    max_features: int | None = None
-    when_full: WhenFull = "smallest"
-    seed: int
+    seed: Annotated[int, SEED] = 0
+    _owner: ClassVar[str] = ""  # whom errors name, if not the class itself
 
-    def __init_subclass__(cls) -> None:
-        Learner._classes.setdefault(cls.__name__, cls)
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        if not abstract:
+            _CLASSES.setdefault(cls.__name__, cls)
 
     def __init__(self) -> None:
         raise ParameterError(
@@ -100,25 +56,24 @@ class Learner(_core.Learner):
         )
 
     def __post_init__(self) -> None:
-        limited = {k: v for k, v in self.parameters().items() if k in LIMITS}
-        for name, value in check(type(self).__name__, **limited).items():
-            object.__setattr__(self, name, value)
+        check_fields(self, self._owner)
         self._assemble(None)
 
     def _parts(self) -> Parts:
         raise NotImplementedError
 
     def _assemble(self, state: bytes | None) -> None:
-        parts = self._parts()
+        parts, given = self._parts(), self.parameters()
+        most = given.get("max_features")
         self._build(
             model=parts.model,
-            query=for_core(parts.query),
+            query=parts.query.for_core(),
             view=parts.scale is not None,
             closed=parts.closed,
-            bound=None if self.max_features is None else (self.max_features, self.when_full),
+            bound=None if most is None else (most, given["when_full"]),
             added="whole" if parts.whole else "intercept" if parts.intercept else "nothing",
             labels=CORE_TASKS[parts.task],
-            classes=self.classes,
+            classes=given.get("classes"),
             seed=self.seed,
             state=state,
         )
@@ -145,12 +100,12 @@ class Learner(_core.Learner):
         >>> hw.PAA(C=0.5).parameters()["C"]
         0.5
         """
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
     def __repr__(self) -> str:
         changed = (
             f"{f.name}={shown(getattr(self, f.name))}"
-            for f in dataclasses.fields(self)  # type: ignore[arg-type]
+            for f in dataclasses.fields(self)
             if getattr(self, f.name) != f.default
         )
         return f"{type(self).__name__}({', '.join(changed)})"
@@ -389,6 +344,41 @@ class Learner(_core.Learner):
         return from_bytes, (self.to_bytes(),)
 
 
+_CLASSES: dict[str, type[Learner]] = {}
+"""The one register of learners, by the names of their classes, which model files hold."""
+
+
+@shares
+class Bounded(Learner, abstract=True):
+    """A learner whose number of features can be bounded.
+
+    Parameters
+    ----------
+    max_features
+        How many names it keeps at most, its own not counted; None: all. See `docs/memory.md`.
+    when_full
+        What happens to a new name beyond that: `"smallest"` evicts the features with the smallest
+        weights, `"oldest"` those learned longest ago, `"refuse"` leaves the new name out.
+    """
+
+    max_features: Annotated[int, whole_from(1, bits=32)] | None = None
+    when_full: Literal["refuse", "oldest", "smallest"] = "smallest"
+
+
+@shares
+class Classifier(Learner, abstract=True):
+    """A learner that predicts classes.
+
+    Parameters
+    ----------
+    classes
+        Two classes: (negative, positive), None meaning bool, 0/1 or −1/+1. Several classes: those
+        known from the start, None meaning none; others are added as they come.
+    """
+
+    classes: Annotated[Sequence[Label], CLASSES] | None = None
+
+
 def _file_run(*told: Any) -> FileRun:
     """What the core tells of a run, whose last part is a list."""
     run = FileRun(*told)
@@ -437,32 +427,16 @@ def from_bytes(data: bytes) -> Learner:
 
 def learner_classes() -> dict[str, type[Learner]]:
     """Every class of learners by its name: those of the package and those of users."""
-    return dict(Learner._classes)
+    return dict(_CLASSES)
 
 
 def _class_named(name: str, parameters: dict[str, Any]) -> type[Learner]:
     """The learner class of a header, which has all of these parameters."""
-    if name not in Learner._classes:
+    if name not in _CLASSES:
         raise ParameterError(f"there is no learner {name!r}.")
-    cls = Learner._classes[name]
-    known = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    cls = _CLASSES[name]
+    known = {field.name for field in dataclasses.fields(cls)}
     for parameter in parameters:
         if parameter not in known:
             raise ParameterError(f"{name} has no parameter {parameter!r}.")
     return cls
-
-
-def for_core(component: Component | None) -> tuple[str, dict[str, Any]]:
-    """A component as its word and its parameters, derived ones worked out."""
-    if component is None:
-        return "none", {}
-    parameters = component.parameters()
-    margin = parameters.get("positive_margin")
-    if margin == "balanced":
-        margin = Balanced()
-    if isinstance(margin, Balanced):
-        weight = margin.sensitivity_weight
-        parameters["balanced_odds"] = weight / (1 - weight)
-    if "confidence" in parameters:
-        parameters["phi"] = NormalDist().inv_cdf(parameters["confidence"])
-    return component.word, parameters

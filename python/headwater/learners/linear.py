@@ -1,19 +1,18 @@
 """Linear: the general form, a learner made of components."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
-from headwater.learners.base import Learner, Parts, WhenFull, linear_model
+from headwater.learners.base import Bounded, Classifier
+from headwater.learners.parts import Parts, linear_model
+from headwater.learners.shared_parameters import learner
 from headwater.rules.query import Query
 from headwater.rules.scale import Scale
 from headwater.rules.sparsify import Sparsify
 from headwater.rules.update import Update
-from headwater.types import Label
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Linear(Learner):
+@learner
+class Linear(Bounded, Classifier):
     """Linear classifier made of components; with no arguments the one we recommend.
 
     It predicts the sign of w·x (several classes: the largest of w_r·x), asks for the labels that
@@ -39,15 +38,6 @@ class Linear(Learner):
         Add a feature of value 1, `(intercept)`, to every event.
     multiclass
         More than two classes; new ones are met as they come.
-    max_features
-        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
-    when_full
-        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
-        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
-    classes
-        (negative, positive), or with `multiclass` the classes known from the start.
-    seed
-        Same seed and same events: same questions, same weights.
 
     Examples
     --------
@@ -67,10 +57,6 @@ class Linear(Learner):
     growth: Literal["open", "restart", "closed"] = "open"
     intercept: bool = True
     multiclass: bool = False
-    max_features: int | None = None
-    when_full: WhenFull = "smallest"
-    classes: Sequence[Label] | None = None
-    seed: int = 0
 
     def _parts(self) -> Parts:
         owner = type(self).__name__

@@ -1,19 +1,15 @@
 """A model's header as JSON, and a file that is written whole or not at all."""
 
-import dataclasses
 import json
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from headwater.errors import ParameterError
 from headwater.rules.component import Component
-from headwater.rules.query import Query
-from headwater.rules.scale import Scale
-from headwater.rules.sparsify import Sparsify
-from headwater.rules.update import Balanced, Update
 
 
 def write_header(name: str, parameters: Mapping[str, Any]) -> str:
@@ -66,7 +62,7 @@ def _from_plain(value: Any) -> Any:
     if isinstance(value, dict):
         cls = _component_class(value.get("component"))
         parameters = {name: _from_plain(v) for name, v in value.items() if name != "component"}
-        known = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        known = {field.name for field in fields(cls)}  # type: ignore[arg-type]
         if not set(parameters) <= known:
             raise ParameterError(f"{value['component']} has other parameters.")
         return cls(**parameters)
@@ -74,10 +70,10 @@ def _from_plain(value: Any) -> Any:
 
 
 def _component_class(name: object) -> type[Component]:
-    kinds: list[type[Component]] = [Balanced]
-    for base in (Update, Query, Sparsify, Scale):
-        kinds += base.__subclasses__()
-    for kind in kinds:
-        if f"{kind.kind}.{kind.__name__}" == name:
-            return kind
+    waiting = Component.__subclasses__()
+    while waiting:
+        cls = waiting.pop()
+        if is_dataclass(cls) and f"{cls.kind}.{cls.__name__}" == name:
+            return cls
+        waiting += cls.__subclasses__()
     raise ParameterError(f"there is no component {name!r}.")

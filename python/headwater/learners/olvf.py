@@ -1,17 +1,17 @@
 """OLVF: any event may carry any subset of the features."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from headwater.learners.base import Learner, Parts, WhenFull
+from headwater.learners.base import Bounded, Classifier
+from headwater.learners.parts import Parts
+from headwater.learners.shared_parameters import learner
+from headwater.parameters import ABOVE_ZERO, SHARE
 from headwater.rules.query import Query
 from headwater.rules.scale import Scale
-from headwater.types import Label
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class OLVF(Learner):
+@learner
+class OLVF(Bounded, Classifier):
     """Linear classifier for events each of which may carry other features.
 
     Beside the weights of the values it learns a second weight a feature, which tells from the
@@ -40,15 +40,6 @@ class OLVF(Learner):
         Whether a label is worth asking for: a word or a value of `headwater.query`.
     scale
         On what scale a value counts: a word or a value of `headwater.scale`; None: as it is.
-    max_features
-        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
-    when_full
-        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
-        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
-    classes
-        (negative, positive); None: bool, 0/1 or −1/+1.
-    seed
-        Same seed and same events: same questions, same weights.
 
     Examples
     --------
@@ -64,17 +55,13 @@ class OLVF(Learner):
     ['event_confidence', 'space_confidence']
     """
 
-    C: float = 0.03
-    C_space: float = 0.01
-    l1_radius: float = 30.0
-    kept_share: float = 1.0
+    C: Annotated[float, ABOVE_ZERO] = 0.03
+    C_space: Annotated[float, ABOVE_ZERO] = 0.01
+    l1_radius: Annotated[float, ABOVE_ZERO] = 30.0
+    kept_share: Annotated[float, SHARE] = 1.0
     confidence: Literal["multiply", "divide"] = "multiply"
     query: str | Query = "all"
     scale: str | Scale | None = None
-    max_features: int | None = None
-    when_full: WhenFull = "smallest"
-    classes: Sequence[Label] | None = None
-    seed: int = 0
 
     def _parts(self) -> Parts:
         model = {

@@ -5,7 +5,7 @@ import math
 from typing import Any, ClassVar, Self
 
 from headwater.errors import ParameterError
-from headwater.parameters import check
+from headwater.parameters import check_fields
 
 
 def shown(value: object) -> str:
@@ -20,16 +20,19 @@ class Component:
     kind: ClassVar[str]
 
     def __post_init__(self) -> None:
-        for name, value in check(type(self).__name__, **self.parameters()).items():
-            object.__setattr__(self, name, value)
+        check_fields(self)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={shown(value)}" for key, value in self.parameters().items())
         return f"{self.kind}.{type(self).__name__}({given})"
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters that the value was made with, by name."""
+        """The parameters that it was made with, by name."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+    def for_core(self) -> tuple[str, dict[str, Any]]:
+        """The word and the parameters that the core takes, derived ones worked out."""
+        return self.word, self.parameters()
 
     @classmethod
     def of(cls, owner: str, value: object) -> Self:

@@ -1,11 +1,13 @@
 """Whether a label is worth asking for.
 
-Every rule draws one coin u ~ U[0, 1) an event, needed or not, so that learners with the same seed
+Every rule draws one coin u ~ U[0, 1) per event, needed or not, so that learners with the same seed
 see the same coins. q is the margin; with several classes the lead of the first over the second.
 """
 
 from dataclasses import dataclass
+from typing import Annotated, Any
 
+from headwater.parameters import ABOVE_ZERO, RATE, whole_from
 from headwater.rules.component import Component
 
 
@@ -44,7 +46,7 @@ class Random(Query):
     """
 
     word = "random"
-    rate: float = 0.1
+    rate: Annotated[float, RATE] = 0.1
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,8 +68,8 @@ class Quota(Query):
     """
 
     word = "quota"
-    rate: float = 0.1
-    total: int | None = None
+    rate: Annotated[float, RATE] = 0.1
+    total: Annotated[int, whole_from(1, bits=64)] | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,7 +88,7 @@ class Margin(Query):
     """
 
     word = "margin"
-    width: float = 1.0
+    width: Annotated[float, ABOVE_ZERO] = 1.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +107,7 @@ class MarginPlusOne(Query):
     """
 
     word = "margin_plus_one"
-    width: float = 1.0
+    width: Annotated[float, ABOVE_ZERO] = 1.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,18 +118,19 @@ class SelAda(Query):
     ----------
     width
         Where the width starts.
-    by_norm
-        Multiply the width by the largest ‖x‖² shown so far, as Cesa-Bianchi et al. (2006) do.
 
     Examples
     --------
     >>> SelAda()
-    query.SelAda(width=1.0, by_norm=False)
+    query.SelAda(width=1.0)
     """
 
     word = "sel_ada"
-    width: float = 1.0
-    by_norm: bool = False
+    width: Annotated[float, ABOVE_ZERO] = 1.0
+
+    def for_core(self) -> tuple[str, dict[str, Any]]:
+        """As every component's; the core can also multiply the width by the largest ‖x‖²."""
+        return self.word, {**self.parameters(), "by_norm": False}
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,7 +149,7 @@ class Decaying(Query):
     """
 
     word = "decaying"
-    width: float = 16384.0
+    width: Annotated[float, ABOVE_ZERO] = 16384.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,7 +168,7 @@ class Budget(Query):
     """
 
     word = "budget"
-    rate: float = 0.1
+    rate: Annotated[float, RATE] = 0.1
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,4 +191,4 @@ class Quantile(Query):
     """
 
     word = "quantile"
-    rate: float = 0.05
+    rate: Annotated[float, RATE] = 0.05

@@ -1,11 +1,13 @@
-"""Which weights are let go after an update. d is the number of features learned from so far.
+"""Which weights are dropped after an update. d is the number of features learned from so far.
 
-A weight let go is 0; its feature stays known and may come back by a later update.
+A weight that is dropped is 0; its feature stays known and may come back by a later update.
 """
 
 from dataclasses import dataclass
 from math import inf
+from typing import Annotated
 
+from headwater.parameters import ABOVE_ZERO, SHARE, whole_from
 from headwater.rules.component import Component
 
 
@@ -33,13 +35,13 @@ class KeepLargest(Sparsify):
     """
 
     word = "keep_largest"
-    share: float = 0.5
-    l1_radius: float = 30.0
+    share: Annotated[float, SHARE] = 0.5
+    l1_radius: Annotated[float, ABOVE_ZERO] = 30.0
 
 
 @dataclass(frozen=True, repr=False)
 class RandomShare(Sparsify):
-    """Keep a fresh random share of the weights after each update: a baseline, O(d) an update.
+    """Keep a fresh random share of the weights after each update: a baseline, O(d) per update.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ class RandomShare(Sparsify):
     """
 
     word = "random_share"
-    share: float = 0.5
+    share: Annotated[float, SHARE] = 0.5
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,5 +76,5 @@ class KeepCount(Sparsify):
     """
 
     word = "keep_count"
-    count: int = 10
-    l2_radius: float = inf
+    count: Annotated[int, whole_from(1, bits=32)] = 10
+    l2_radius: Annotated[float, ABOVE_ZERO] = inf

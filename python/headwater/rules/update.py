@@ -6,18 +6,21 @@ With margin q = w·x, label y = ±1 and loss = max(0, m − y q), every rule but
 Weight Vectors* (2009); Dredze et al., *Confidence-Weighted Linear Classification* (2008).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from statistics import NormalDist
+from typing import Annotated, Any, Literal
 
-from headwater.errors import ParameterError
+from headwater.parameters import (
+    ABOVE_ZERO,
+    FINITE,
+    INSIDE,
+    NOT_NEGATIVE,
+    Limit,
+    number,
+    read_number,
+    whole_from,
+)
 from headwater.rules.component import Component
-
-
-class Update(Component):
-    """An update rule."""
-
-    kind = "update"
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,10 +42,42 @@ class Balanced(Component):
 
     kind = "update"
     word = "balanced"
-    sensitivity_weight: float = 0.5
+    sensitivity_weight: Annotated[float, INSIDE] = 0.5
 
 
-PositiveMargin = float | Literal["balanced"] | Balanced
+def _read_margin(value: Any) -> Any:
+    """A number, the word, or the component that tells how the margin follows the labels."""
+    is_balanced = isinstance(value, Balanced) or (isinstance(value, str) and value == "balanced")
+    return value if is_balanced else read_number(value)
+
+
+PositiveMargin = Annotated[
+    float | Literal["balanced"] | Balanced,
+    Limit(
+        _read_margin,
+        lambda v: not isinstance(v, float) or v > 0,
+        'a number above 0 or "balanced"',
+    ),
+]
+DualCost = Annotated[float, number("a number from 1e-9 to 1e9", lambda v: 1e-9 <= v <= 1e9)]
+"""C of dual steps, which must neither vanish nor overflow."""
+
+
+class Update(Component):
+    """An update rule."""
+
+    kind = "update"
+
+    def for_core(self) -> tuple[str, dict[str, Any]]:
+        """As every component's, with the odds of a balanced margin."""
+        parameters = self.parameters()
+        margin = parameters.get("positive_margin")
+        if margin == "balanced":
+            margin = Balanced()
+        if isinstance(margin, Balanced):
+            weight = margin.sensitivity_weight
+            parameters["balanced_odds"] = weight / (1 - weight)
+        return self.word, parameters
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,7 +149,7 @@ class PA1(Update):
     """
 
     word = "pa1"
-    C: float | None = 1.0
+    C: Annotated[float, ABOVE_ZERO] | None = 1.0
     positive_margin: PositiveMargin = 1.0
 
 
@@ -136,7 +171,7 @@ class PA2(Update):
     """
 
     word = "pa2"
-    C: float | None = 1.0
+    C: Annotated[float, ABOVE_ZERO] | None = 1.0
     positive_margin: PositiveMargin = 1.0
 
 
@@ -158,7 +193,7 @@ class CPA(Update):
     """
 
     word = "cpa"
-    C: float | None = 1.0
+    C: Annotated[float, ABOVE_ZERO] | None = 1.0
     positive_margin: PositiveMargin = "balanced"
 
 
@@ -182,7 +217,7 @@ class AROW(Update):
     """
 
     word = "arow"
-    C: float | None = 1.0
+    C: Annotated[float, ABOVE_ZERO] | None = 1.0
     positive_margin: PositiveMargin = 1.0
 
 
@@ -205,8 +240,13 @@ class CW(Update):
     """
 
     word = "cw"
-    confidence: float = 0.9
+    confidence: Annotated[float, number("in (0.5, 1)", lambda v: 0.5 < v < 1)] = 0.9
     form: Literal["variance", "stdev"] = "variance"
+
+    def for_core(self) -> tuple[str, dict[str, Any]]:
+        """As every component's, with the normal quantile of the confidence."""
+        word, parameters = super().for_core()
+        return word, {**parameters, "phi": NormalDist().inv_cdf(self.confidence)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -227,8 +267,8 @@ class Gradient(Update):
     """
 
     word = "gradient"
-    step: float = 0.2
-    decay: float = 0.01
+    step: Annotated[float, FINITE] = 0.2
+    decay: Annotated[float, NOT_NEGATIVE] = 0.01
 
 
 @dataclass(frozen=True, repr=False)
@@ -260,24 +300,24 @@ class DualLogistic(Update):
     """
 
     word = "dual_logistic"
-    C: float = 1.0
-    replay: int = 20
-    memory: int = 200
+    C: DualCost = 1.0
+    replay: Annotated[int, whole_from(0, bits=32)] = 20
+    memory: Annotated[int, whole_from(1, bits=32)] = 200
     balance: bool = True
 
 
-def by_word(
-    owner: str, word: object, C: float, words: Sequence[str] = ("pa", "pa1", "pa2")
-) -> Update:
-    """The passive-aggressive rule or perceptron of this word, if it is one of `words`."""
-    rules: dict[str, Update] = {
-        "pa": PA(),
-        "pa1": PA1(C),
-        "pa2": PA2(C),
-        "perceptron": Perceptron(),
-    }
-    if not isinstance(word, str) or word not in words:
-        listed = [f'"{one}"' for one in words]
-        expected = f"{', '.join(listed[:-1])} or {listed[-1]}"
-        raise ParameterError(f"{owner}: update must be {expected}, got {word!r}.")
-    return rules[word]
+PassiveAggressive = Literal["pa", "pa1", "pa2"]
+"""The words of the passive-aggressive rules, for learners with flat parameters."""
+
+
+def by_word(word: PassiveAggressive | Literal["perceptron"], C: float) -> Update:
+    """The passive-aggressive rule or the perceptron of this word."""
+    match word:
+        case "pa":
+            return PA()
+        case "pa1":
+            return PA1(C)
+        case "pa2":
+            return PA2(C)
+        case "perceptron":
+            return Perceptron()

@@ -1,39 +1,30 @@
 """What streams share that show a table row by row and hide some of its values."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.parameters import check
-from headwater.streams.base import Stream
-from headwater.streams.table import labels_of, names_of, table_of
-from headwater.types import Name, Rows
+from headwater.streams.table_stream import TableOptions, TableStream
+from headwater.types import Rows
 
 SLICE = 1024  # rows at a time
 
 
-class MaskedTable(Stream):
+class MaskedTable(TableStream):
     """A table of which some values are hidden, each by its round and its column.
 
     Only values that are there are looked at, so a sparse table costs what it stores.
     """
 
-    def __init__(
-        self, X: Any, y: Any, *, shuffle: bool, names: Sequence[Name] | None, seed: int
-    ) -> None:
-        owner = type(self).__name__
-        check(owner, shuffle=shuffle, seed=seed)
-        self._table = table_of(owner, X)
-        height = self._table.height
-        self._labels = labels_of(owner, y, height)
-        self.names = tuple(names_of(owner, X, names, self._table.width))
+    def __init__(self, X: Any, y: Any, **options: Unpack[TableOptions]) -> None:
+        super().__init__(X, y, **options)
         # The order is drawn, wanted or not, so that the switch does not change what is hidden.
-        orders, self._coins, fates = np.random.SeedSequence(seed).spawn(3)
-        order = np.random.default_rng(orders).permutation(height)
-        self._rows = order if shuffle else np.arange(height)
+        orders, self._coins, fates = np.random.SeedSequence(self._seed).spawn(3)
+        order = np.random.default_rng(orders).permutation(self._table.height)
+        self._rows = order if self._shuffle else np.arange(self._table.height)
         self._fate = np.random.default_rng(fates)  # for what is drawn once, when the stream is made
 
     def __len__(self) -> int:
