@@ -28,7 +28,7 @@ lint: build $(VENV)/tools ## set up, then check style and types of both language
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-fuzz: build ## look for inputs that break a promise, FUZZ_SECONDS (60) a target
+fuzz: build ## look for inputs that break a promise, FUZZ_SECONDS (60) per target
 	$(BIN)/python rust/fuzz/run.py
 
 bench: build $(VENV)/bench ## speed beside other libraries and C, in one run of a quarter of an hour; writes docs/benchmarks.md

@@ -1,11 +1,11 @@
-"""What the running view is worth: raw values, whole-data z-scores and the view, side by side.
+"""What the running scaler is worth: raw values, whole-data z-scores and running ones, side by side.
 
-    python studies/normalize.py --data FOLDER
+    python studies/scaling.py --data FOLDER
 
 Balanced accuracy on a held-out fifth of the rows, with all features, after a stream of the others
 with a budget of 10 % labels and C = 1. Dense data streams as a trapezoid of ten chunks; text comes
 as it is, every event with the words it has. The z-scores know the whole data set beforehand, which
-no live stream does; raw values and the view know nothing. One seed a repeat: 0, 1, ...
+no live stream does; raw values and the running scaler know nothing. One seed per repeat: 0, 1, ...
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ from headwater.evaluation.metrics import balanced_accuracy
 DENSE = ("wdbc", "german", "splice", "kr-vs-kp", "spambase", "magic04")
 TEXT = ("pcmac", "basehock")
 UPDATES = ("pa1", "pa2", "arow")
-SCALES = ("raw", "z-score", "view")
+SCALES = ("raw", "z-score", "running")
 STREAM_SHARE = 0.8
 LABEL_RATE = 0.1
 
@@ -38,10 +38,10 @@ class Case(NamedTuple):
 
 
 def learner(update: str, scale: str, seed: int) -> hw.Linear:
-    """The learner under study; only the view normalizes by itself."""
-    normalize = "view" if scale == "view" else None
+    """The learner under study; only with the running scaler does it scale by itself."""
+    own = "running" if scale == "running" else None
     query = hw.query.Budget(LABEL_RATE)
-    return hw.Linear(update=update, query=query, scale=normalize, seed=seed)
+    return hw.Linear(update=update, query=query, scale=own, seed=seed)
 
 
 def run_case(case: Case) -> dict[tuple[str, str], float]:

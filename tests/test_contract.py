@@ -86,6 +86,7 @@ CLASSES: dict[str, Make] = {
         hw.PARegressor, query=hw.query.Quota(0.5), sparsify="keep_largest", intercept=False
     ),
     "FESL()": hw.FESL,
+    "FESL(numbers)": partial(hw.FESL, loss="square"),
     "FESL(periods)": partial(hw.FESL, overlap=2, query=hw.query.Margin(2.0)),
     "FESL(draw)": partial(hw.named, "FESL-s", schedule=(20, 15, 40), clip_losses=True),
     "FESL(best)": partial(hw.FESL, combine="best", overlap=15, ridge=0.1),
@@ -150,6 +151,12 @@ PAIRS = [
 @pytest.mark.parametrize(("make", "check"), PAIRS)
 def test_every_learner_keeps_the_contract(make: Make, check: Check) -> None:
     check(make, STREAMS[kind_of(make)])
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_learner_says_its_task(name: str) -> None:
+    tasks = {"two": "binary", "several": "multiclass", "numbers": "regression"}
+    assert MAKERS[name]().task == tasks[kind_of(MAKERS[name])]
 
 
 def test_every_public_learner_is_under_contract() -> None:

@@ -140,6 +140,9 @@ def model_of(config: Config, seed: int) -> Any:
             legacy=True,
             seed=seed,
         )
+    if is_sel_ada_by_norm(config):
+        width = config.query[1]["width"]
+        return hw.named("SEL-ada", by_norm=True, query_width=width, seed=seed)
     return hw.Linear(
         update=component_of(hw.update, config.update),
         query=query_of(config.query),
@@ -150,6 +153,13 @@ def model_of(config: Config, seed: int) -> Any:
         multiclass=config.multiclass,
         classes=config.classes or None,
         seed=seed,
+    )
+
+
+def is_sel_ada_by_norm(config: Config) -> bool:
+    """Whether it is the algorithm of that name with its switch."""
+    return config == Config(("Perceptron", {}), config.query) and (
+        config.query[0] == "SelAda" and config.query[1]["by_norm"]
     )
 
 

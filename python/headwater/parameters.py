@@ -161,11 +161,15 @@ def limit_of(annotation: Any) -> Limit | None:
 # Where limits are checked
 
 
-@functools.cache
-def field_limits(cls: Any) -> dict[str, Limit]:
+_FIELD_LIMITS: dict[type, dict[str, Limit]] = {}
+
+
+def field_limits(cls: type) -> dict[str, Limit]:
     """The limits of a dataclass's fields, by name."""
-    found = {field.name: limit_of(field.type) for field in dataclasses.fields(cls)}
-    return {name: limit for name, limit in found.items() if limit is not None}
+    if cls not in _FIELD_LIMITS:
+        found = {field.name: limit_of(field.type) for field in dataclasses.fields(cls)}
+        _FIELD_LIMITS[cls] = {name: limit for name, limit in found.items() if limit is not None}
+    return _FIELD_LIMITS[cls]
 
 
 def check_fields(value: Any, owner: str = "") -> None:
@@ -174,8 +178,7 @@ def check_fields(value: Any, owner: str = "") -> None:
     Errors name the class, unless they are to name another `owner`.
     """
     owner = owner or type(value).__name__
-    cls: Any = type(value)
-    for name, limit in field_limits(cls).items():
+    for name, limit in field_limits(type(value)).items():
         object.__setattr__(value, name, limit.check(owner, name, getattr(value, name)))
 
 

@@ -30,7 +30,7 @@ class Feature(NamedTuple):
     """What a learner knows of one feature.
 
     Rounds count the events learned, from 1. `weight` is a number, or with several classes
-    a number a class.
+    one number per class.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class FileRun:
 
     @property
     def error_rate(self) -> float:
-        """Mistakes a labelled event; NaN without any."""
+        """Mistakes per labelled event; NaN without any."""
         return self.mistakes / self.labelled if self.labelled else float("nan")
 
     @property
@@ -157,7 +157,7 @@ class FileRun:
 
     @property
     def asked_share(self) -> float:
-        """Labels asked for an event; NaN without any."""
+        """Labels asked for per event; NaN without any."""
         return self.asked / self.events if self.events else float("nan")
 
 
@@ -177,7 +177,7 @@ class Rows:
     data
         The values.
     names
-        A name a column.
+        One name per column.
 
     Examples
     --------

@@ -347,7 +347,7 @@ def test_labels_may_be_a_column_with_missing_ones(labels: Any) -> None:
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
 def test_a_frame_is_no_column_of_labels(kind: str) -> None:
     frame = FRAMES[kind]({"x": [1.0]})
-    with pytest.raises(LabelError, match=r"y: expected one label a row, got a frame of shape"):
+    with pytest.raises(LabelError, match=r"y: expected one label per row, got a frame of shape"):
         hw.OLSF().learn_many(frame, frame)
 
 

@@ -35,9 +35,9 @@ OUTPUTS = ("prediction", "probability", "margin")
 
 
 def signature_of(learner: Learner) -> ModelSignature:
-    """The signature of a learner as a model: any columns in, a prediction a row out.
+    """The signature of a learner as a model: any columns in, one prediction per row out.
 
-    Its one parameter, `output`, is what to predict: `"prediction"`, `"probability"` (a column a
+    Its one parameter, `output`, is what to predict: `"prediction"`, `"probability"` (one column per
     label) or `"margin"`.
 
     Parameters

@@ -140,7 +140,7 @@ class _Classifier(_RiverEstimator, base.MiniBatchClassifier):
         return _spelled(self._pair)[bool(prediction)] if self._spells else prediction
 
     def predict_proba_one(self, x: Event) -> dict[Any, float]:
-        """A probability a label."""
+        """One probability per label."""
         probabilities = self._learner.predict_proba_one(_read(x))
         if not self._spells:
             return probabilities
@@ -160,7 +160,7 @@ class _Classifier(_RiverEstimator, base.MiniBatchClassifier):
         return pd.Series([labels[side] for side in predicted.tolist()], index=X.index)
 
     def predict_proba_many(self, X: "pd.DataFrame") -> "pd.DataFrame":
-        """`predict_proba_one` of each row, a column a label."""
+        """`predict_proba_one` of each row, one column per label."""
         import pandas as pd
 
         table = self._learner.predict_proba_many(X)
@@ -371,8 +371,8 @@ class PARegressor(_RiverEstimator, base.MiniBatchRegressor, kind=regression.PARe
 class Active(active.base.ActiveLearningClassifier):
     """A classifier that says which labels it wants: `predict_one` gives (prediction, ask).
 
-    River's evaluators recognise it: only labels that were asked for are learned, and counted. A
-    running view (`normalize`) counts every event, and those that are learned once more.
+    River's evaluators recognise it: only labels that were asked for are learned, and counted. The
+    running scaler (`scale`) counts every event, and those that are learned a second time.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class InputRows(NamedTuple):
     names: list[Name] | None
     """None: the numbers of the columns."""
     columns: list[str] | None = None
-    """The columns of an open feature space; one of text has a feature a word."""
+    """The columns of an open feature space; one of text has one feature per word."""
 
 
 class _SklearnEstimator(BaseEstimator):
@@ -127,7 +127,7 @@ class _SklearnEstimator(BaseEstimator):
         """Learn the rows `epochs` times from the beginning."""
         count = rows.arrays.shape[0]
         if count != len(y):
-            raise LabelError(f"y: expected one label a row, {count} in all, got {len(y)}.")
+            raise LabelError(f"y: expected one label per row, {count} in all, got {len(y)}.")
         for _ in range(self.epochs):
             order = np.arange(len(y))
             if self.shuffle:
@@ -238,7 +238,7 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
         X
             Rows: an array, a sparse matrix or a DataFrame.
         y
-            A class a row.
+            One class per row.
         """
         given = self._given()
         self._forget_names()
@@ -256,7 +256,7 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
         X
             Rows: an array, a sparse matrix or a DataFrame.
         y
-            A class a row.
+            One class per row.
         classes
             All classes that will come; the first call needs them.
         """
@@ -303,7 +303,7 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
         return named(self.algorithm).task == "multiclass"
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The margin of each row; of more than two classes a score a class.
+        """The margin of each row; of more than two classes one score per class.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """A probability a class, in the order of `classes_`.
+        """One probability per class, in the order of `classes_`.
 
         Parameters
         ----------
@@ -405,7 +405,7 @@ class HeadwaterRegressor(RegressorMixin, _SklearnEstimator):
         X
             Rows: an array, a sparse matrix or a DataFrame.
         y
-            A number a row.
+            One number per row.
         """
         given = self._given()
         self._forget_names()
@@ -421,7 +421,7 @@ class HeadwaterRegressor(RegressorMixin, _SklearnEstimator):
         X
             Rows: an array, a sparse matrix or a DataFrame.
         y
-            A number a row.
+            One number per row.
         """
         given, first = self._given(), not hasattr(self, "learner_")
         rows, numbers = self._read(X, first=first), _target(self, y)

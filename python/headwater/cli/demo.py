@@ -58,7 +58,7 @@ def demo(seed: int, events: int, out: Path) -> None:
 
 
 def _run_live(events: int, seed: int, console: "Console") -> "Demo":
-    """The demo, with a bar a learner while it runs."""
+    """The demo, with one bar per learner while it runs."""
     from rich.progress import BarColumn, Progress, TextColumn
 
     from headwater.demo.five_learners import NAMES, run

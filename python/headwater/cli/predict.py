@@ -45,7 +45,7 @@ def predict(
 ) -> None:
     """Predict the events of a file with a saved model, which stays as it is.
 
-    Writes a line an event: id (its number from 0 where it has none), prediction, margin,
+    Writes one line per event: id (its number from 0 where it has none), prediction, margin,
     query_probability (how likely the model would be to ask for its label) and the probability of
     each label.
     """
@@ -78,7 +78,7 @@ def _stream(out: Path | None) -> Iterator[TextIO]:
 def _write(
     learner: Learner, events: EventFile, stream: TextIO, as_json: bool
 ) -> tuple[int, list[str]]:
-    """A line an event; how many there were, and why some could not be predicted."""
+    """One line per event; how many there were, and why some could not be predicted."""
     labels = learner.labels
     write = _json_writer(stream, labels) if as_json else _csv_writer(stream, labels)
     count = 0

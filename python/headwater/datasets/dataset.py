@@ -40,7 +40,7 @@ class Dataset(Stream):
     entry: Entry
     """What the registry knows of it."""
     y: NDArray[np.int64]
-    """A label a row: −1 or +1; with several classes 1, 2, ..."""
+    """One label per row: −1 or +1; with several classes 1, 2, ..."""
     names: list[int]
     """The numbers of the columns, from 1."""
 

@@ -1,4 +1,4 @@
-"""svmlight text: a label, then `index:value` pairs, a row a line.
+"""svmlight text: a label, then `index:value` pairs, one row per line.
 
 Indices count from 1 and ascend; zeros may be left out. The core reads it.
 """
@@ -19,7 +19,7 @@ AT_ONCE = 1 << 15  # rows
 
 
 class SvmlightRows(NamedTuple):
-    """The three arrays of CSR and a label a row."""
+    """The three arrays of CSR and one label per row."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]

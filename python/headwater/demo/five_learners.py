@@ -35,7 +35,7 @@ NAMES = (
 class LearnerResult:
     """What became of one learner.
 
-    `mistakes` and `asked` have an entry an event. The two scores are of events that it never saw,
+    `mistakes` and `asked` have one entry per event. The two scores are of events that it never saw,
     every sensor running. `weights` counts those that are not 0, of `features` learned from.
     """
 

@@ -129,7 +129,7 @@ class ErrorEstimate:
             self.answer(p, bool(wrong))
 
     def update_many(self, query_probability: ArrayLike, asked: ArrayLike, wrong: Any) -> None:
-        """Count many events: `update` of each, to the same bits.
+        """Count many events: `update` of each, to identical results.
 
         Examples
         --------
@@ -309,8 +309,8 @@ def _answered(
     flags, shown = np.asarray(asked), np.asarray(wrong)
     if flags.shape != (length,) or flags.dtype != np.bool_ or shown.shape != (length,):
         raise EventError(
-            f"ErrorEstimate: asked must be True or False and wrong True, False or None an event,"
-            f" {length}, got shapes {flags.shape} and {shown.shape}."
+            "ErrorEstimate: asked must be True or False and wrong True, False or None, one per"
+            f" event, {length}, got shapes {flags.shape} and {shown.shape}."
         )
     if shown.dtype == np.bool_:
         return flags, shown

@@ -24,7 +24,7 @@ def held_out(
     X
         Events, as `margin_many` takes them.
     y
-        A label a row.
+        One label per row.
     costs, sensitivity_weight
         As in `Scores`; for two classes only.
 

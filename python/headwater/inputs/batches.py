@@ -13,7 +13,7 @@ from headwater.types import Label, Name, Task
 Arrays: TypeAlias = frames.Csr | NDArray[np.float64]
 Answers: TypeAlias = list[Label | None] | NDArray[np.bool_] | NDArray[np.int64]
 
-COMPACT_ABOVE = 1_000_000  # columns; the core keeps a number a column
+COMPACT_ABOVE = 1_000_000  # columns; the core keeps one number per column
 
 
 def read_rows(X: Any, names: Sequence[Name] | None) -> tuple[Arrays, list[Name] | None]:
@@ -30,7 +30,7 @@ def read_rows(X: Any, names: Sequence[Name] | None) -> tuple[Arrays, list[Name] 
 
 def _read_names(names: Any) -> list[Name]:
     if isinstance(names, (str, bytes)) or not hasattr(names, "__iter__"):
-        raise EventError(f"names: expected a name a column, got {names!r}.")
+        raise EventError(f"names: expected one name per column, got {names!r}.")
     return list(names)
 
 
@@ -55,7 +55,7 @@ def _read_csr(X: Any, names: list[Name] | None) -> tuple[frames.Csr, list[Name] 
             raise EventError(f"X: column {wrong[0]} does not exist; there are {columns}.")
     if compact:
         if names is not None and len(names) != columns:
-            raise EventError(f"names: expected one a column, {columns} in all, got {len(names)}.")
+            raise EventError(f"names: expected one per column, {columns} in all, got {len(names)}.")
         used, indices = np.unique(indices, return_inverse=True)
         names = used.tolist() if names is None else [names[column] for column in used.tolist()]
         columns = len(used)
@@ -106,10 +106,10 @@ def read_labels(y: Any) -> Answers:
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "bi":  # a masked one may lack some
         return y.astype(bool if y.dtype.kind == "b" else np.int64, copy=False)
     if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
-        raise LabelError(f"y: expected one label a row, got {y!r}.")
+        raise LabelError(f"y: expected one label per row, got {y!r}.")
     listed = y.tolist() if hasattr(y, "tolist") else list(y)
     if not isinstance(listed, list):
-        raise LabelError(f"y: expected one label a row, got {y!r}.")
+        raise LabelError(f"y: expected one label per row, got {y!r}.")
     return listed
 
 

@@ -173,7 +173,7 @@ def open(
     path
         The file; `"-"` is standard input, which can be read once.
     format
-        `"svmlight"`, `"vw"`, `"jsonl"` (an object a line), `"csv"`, `"tsv"`, `"parquet"` or
+        `"svmlight"`, `"vw"`, `"jsonl"` (one object per line), `"csv"`, `"tsv"`, `"parquet"` or
         `"arrow"`; by default what the name ends with says.
     label
         The field or column with the label; None: there are no labels. svmlight and VW have their

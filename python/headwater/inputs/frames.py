@@ -1,4 +1,4 @@
-"""Frames: tables with named columns of pandas, polars, pyarrow or whoever else speaks Arrow.
+"""Frames: tables with named columns of pandas, polars, pyarrow or any library that speaks Arrow.
 
 A frame comes in by the Arrow PyCapsule protocol, whoever made it. Results go back in the caller's
 kind: only a library whose frame was given is used, and it is there already, so none is imported.
@@ -83,7 +83,7 @@ def _unreadable(plain: Any, names: Sequence[Name], error: Exception) -> str:
 def read_labels(y: Any) -> list[Label | None]:
     """The labels of a column of one of the libraries."""
     if len(getattr(y, "shape", (0,))) != 1:
-        raise LabelError(f"y: expected one label a row, got a frame of shape {y.shape}.")
+        raise LabelError(f"y: expected one label per row, got a frame of shape {y.shape}.")
     if hasattr(y, "to_pylist"):  # pyarrow
         listed: list[Label | None] = y.to_pylist()
     elif library_of(y) == "pandas":
@@ -95,7 +95,7 @@ def read_labels(y: Any) -> list[Label | None]:
 
 
 def like(X: Any, values: NDArray[Any]) -> Any:
-    """A value a row of `X`, as a column of its library; pandas' with the index of `X`."""
+    """One value per row of `X`, as a column of its library; pandas' with the index of `X`."""
     match library_of(X):
         case "pandas":
             return sys.modules["pandas"].Series(values, index=X.index)
@@ -106,7 +106,7 @@ def like(X: Any, values: NDArray[Any]) -> Any:
 
 
 def like_table(X: Any, values: NDArray[np.float64], labels: Sequence[Label]) -> Any:
-    """A row of values a row of `X`, as a frame of its library with a column a label."""
+    """The values as a frame of the library of `X`: one row per row of it, one column per label."""
     library = library_of(X)
     if library == "pandas":
         return sys.modules["pandas"].DataFrame(values, index=X.index, columns=list(labels))

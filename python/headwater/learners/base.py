@@ -164,9 +164,9 @@ class Learner(_core.Learner):
             stored 0 is a 0), a dense array (NaN is absent), or a frame: a table of pandas, polars,
             pyarrow or any other that speaks Arrow (null is absent, text is an indicator).
         y
-            A label a row: a list, an array, or a column of one of these libraries.
+            One label per row: a list, an array, or a column of one of these libraries.
         names
-            A name a column; by default those of `X`, if it has any, else their numbers.
+            One name per column; by default those of `X`, if it has any, else their numbers.
 
         Examples
         --------
@@ -277,7 +277,7 @@ class Learner(_core.Learner):
         return frames.like(X, self._predictions(*self._predict_many(rows, columns)))
 
     def predict_proba_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
-        """`predict_proba_one` of each row: a column a label, in the order of `labels`.
+        """`predict_proba_one` of each row: one column per label, in the order of `labels`.
 
         An array, or for a frame one of its library. Arguments as in `simulate`. Changes nothing.
 

@@ -1,4 +1,4 @@
-"""What a model's register of features tells: the heaviest, those born, those gone, what moved."""
+"""What the history of a model's features tells: the heaviest, the new, the gone, what moved."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class Move(NamedTuple):
 
 
 def weights_of(features: Iterable[Feature]) -> list[Weight]:
-    """Every weight that is not 0, one a feature or with several classes one a feature and class.
+    """Every weight that is not 0: per feature, with several classes per feature and class.
 
     Examples
     --------

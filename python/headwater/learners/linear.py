@@ -27,7 +27,7 @@ class Linear(Bounded, Classifier):
     query
         Whether a label is worth asking for: a word or a value of `headwater.query`.
     sparsify
-        Which weights are let go: a word or a value of `headwater.sparsify`; None: none.
+        Which weights are dropped: a word or a value of `headwater.sparsify`; None: none.
     scale
         On what scale a value counts: a word or a value of `headwater.scale`; None: as it is,
         as in everything the papers name.

@@ -15,7 +15,7 @@ from headwater.rules.query import All
 
 @learner
 class OFSP(Classifier):
-    """Linear classifier that looks at `count` features an event and keeps as many weights.
+    """Linear classifier that looks at `count` features per event and keeps as many weights.
 
     Mostly it looks at the features that have a weight, now and then at some drawn at random; a
     value counts the more the less likely it was to be seen. While all weights are 0 it always looks

@@ -14,7 +14,7 @@ from headwater.rules.scale import Scale
 class OLVF(Bounded, Classifier):
     """Linear classifier for events each of which may carry other features.
 
-    Beside the weights of the values it learns a second weight a feature, which tells from the
+    Beside the weights of the values it learns a second weight per feature, which tells from the
     features that an event carries, whatever their values, whether its prediction can be trusted;
     a feature of value 0 is carried. Steps are long where it can. Both confidences of an event
     stand in `explain_one(x).details`. Beyazit, Alagurajah and Wu, *Online learning from data

@@ -40,7 +40,7 @@ class PARegressor(Bounded):
         value of `headwater.query`. The budget asks more where larger errors are to be expected: in
         the mean over the event's features of their running mean |error|.
     sparsify
-        Which weights are let go: a word or a value of `headwater.sparsify`; None: none.
+        Which weights are dropped: a word or a value of `headwater.sparsify`; None: none.
     scale
         On what scale a value counts: a word or a value of `headwater.scale`; None: as it is.
     intercept

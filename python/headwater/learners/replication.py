@@ -48,10 +48,11 @@ class Replication(Learner, abstract=True):
         if not fitting:
             return super().__repr__()
         name, fixed = fitting[0]
+        switched = {switch: given[switch] for switch in self.switches}  # they come first
         defaults = {field.name: field.default for field in fields(self)} | dict(self.switches)
         changed = (
             f", {parameter}={shown(value)}"
-            for parameter, value in given.items()
+            for parameter, value in {**switched, **given}.items()
             if parameter not in fixed and value != defaults[parameter]
         )
         return f"named({name!r}{''.join(changed)})"

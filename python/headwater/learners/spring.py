@@ -15,7 +15,7 @@ from headwater.rules.update import DualCost, DualLogistic
 class Spring(Bounded, Classifier):
     """Linear classifier for few labels: raw values in, one parameter to choose.
 
-    Logistic regression on the running view of an event (`scale.Running`), learned by exact dual
+    Logistic regression on running scaled values (`scale.Running`), learned by exact dual
     steps that are repeated on the last labelled events (`update.DualLogistic`). It asks for the
     labels it is least sure of (`query.Quantile`) and learns from all events, asked or not, what
     they have in common: every event gets a feature `(factor)`, where it lies along the direction

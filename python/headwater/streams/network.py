@@ -76,8 +76,8 @@ class Sensor(NamedTuple):
 class SensorNetwork(Stream):
     """Events of a sensor network that is built while it runs; an incident is the label True.
 
-    240 sensors come in six waves, each with kinds not measured before, so that whoever learns only
-    from the first sensors misses most of what can be known. A quarter of the sensors die. About
+    240 sensors come in six waves, each with kinds not measured before: a learner that uses only the
+    first sensors misses most of what can be known. A quarter of the sensors die. About
     half tell something of an incident; no one of them tells much.
 
     Parameters

@@ -1,4 +1,4 @@
-"""A study's figure: a panel a data set, a line a learner. It needs matplotlib."""
+"""A study's figure: one panel per data set, one line per learner. It needs matplotlib."""
 
 import io
 import re
@@ -34,7 +34,7 @@ def figure(study: Study, store: ResultStore) -> str:
 
 
 def means_figure(done: list[tuple[Study, ResultStore]]) -> str:
-    """The means over the data sets against the label rate as SVG, a panel a study; may be empty."""
+    """The means over the data sets against the label rate as SVG, one panel per study, if any."""
     drawn = [one for one in done if one[0].figure == "rates" and is_mean(one[0])]
     if not drawn:
         return ""
@@ -48,7 +48,7 @@ def is_mean(study: Study) -> bool:
 
 
 def _means(study: Study, store: ResultStore) -> dict[str, list[Point]]:
-    """A study's means over its data sets, a line a learner."""
+    """A study's means over its data sets, one line per learner."""
     lines: dict[str, list[Point]] = {}
     cells = [cell for cell in study.cells() if cell.data == study.data[0].name]
     for cell in cells:

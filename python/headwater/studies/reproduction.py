@@ -93,7 +93,7 @@ def named(one: Compared) -> str:
 
 
 def figure(one: Compared, value: float) -> str:
-    """A number as the paper prints its like."""
+    """A number in the form in which the paper prints it."""
     return f"{value:.1f}" if one.printed.metric == "errors" else f"{value:.3f}"
 
 
@@ -110,7 +110,7 @@ def missing(compared: list[Compared]) -> TextTable:
 
 
 def cells_table(compared: list[Compared]) -> TextTable:
-    """Ours beside the paper's, a line a data set and setting, a column an algorithm."""
+    """Ours beside the paper's, one line per data set and setting."""
     run = [one for one in compared if one.ours is not None]
     rows: list[tuple[str, ...]] = []
     places = dict.fromkeys(

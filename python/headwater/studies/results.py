@@ -1,4 +1,4 @@
-"""What has been found: a line a choice and a line a run, kept on disk as they come.
+"""What has been found: one line per choice and one per run, kept on disk as they come.
 
 `choices.jsonl` and `runs.jsonl` grow while a study runs; a line cut off by a crash is forgotten.
 When the study is done both are written again in the order of the plan, so that the same study

@@ -1,6 +1,6 @@
 """The numbers that the five papers print, and which of our data sets they are about.
 
-The tables stand beside this file, a file a table; README.md says where they come from.
+The tables stand beside this file, one file per table; README.md says where they come from.
 """
 
 import csv
