@@ -28,7 +28,7 @@ lint: build $(VENV)/tools ## set up, then check style and types of both language
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-fuzz: build ## look for inputs that break a promise, FUZZ_SECONDS (60) a target
+fuzz: build ## look for inputs that break a promise, FUZZ_SECONDS (60) per target
 	$(BIN)/python rust/fuzz/run.py
 
 bench: build $(VENV)/bench ## speed beside other libraries and C, in one run of a quarter of an hour; writes docs/benchmarks.md
@@ -47,7 +47,7 @@ study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA nam
 	$(BIN)/headwater study recommended
 	$(BIN)/headwater study delays
 	$(BIN)/python studies/olvf.py
-	$(BIN)/python studies/normalize.py
+	$(BIN)/python studies/scaling.py
 	$(BIN)/python studies/honest_quality.py
 	$(BIN)/python studies/calibration.py
 
@@ -75,7 +75,7 @@ $(VENV)/pip: constraints.txt
 $(VENV)/built: $(VENV)/pip pyproject.toml $(RUST)
 	@echo "Building the package (a minute or two the first time) ..."
 	@$(PIP) --group build
-	@VIRTUAL_ENV=$(VENV) PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras experiments,datasets > $(VENV)/build.log 2>&1 || { \
+	@VIRTUAL_ENV=$(VENV) PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras studies,datasets > $(VENV)/build.log 2>&1 || { \
 	  cat $(VENV)/build.log; exit 1; }
 	@touch $@
 

@@ -10,7 +10,7 @@ the stream, each event predicted before it is learned.
 
 Then words by Zipf's law, 75 an event, of 47,236 in all; the label is a noisy linear rule of all of
 them. In the second stream every word is in use for a while only and then replaced by one that
-nobody has met. PA-I on the values as they are, and `Linear()` with its view, learn every event.
+nobody has met. PA-I on the values as they are, and `Linear()` with its scaler, learn every event.
 """
 
 import gc
@@ -133,7 +133,7 @@ def accuracy(model: hw.Learner, rows: Csr, labels: NDArray[np.bool_]) -> float:
 
 def learners(**bound: Any) -> list[hw.Learner]:
     """PA-I on the values as they are, and the one that we recommend."""
-    plain = hw.Linear(update="pa1", query="all", normalize=None, intercept=False, **bound)
+    plain = hw.Linear(update="pa1", query="all", scale=None, intercept=False, **bound)
     return [plain, hw.Linear(query="all", **bound)]
 
 

@@ -124,7 +124,7 @@ def json_lines(model: hw.Learner, stream: Stream) -> Callable[[], object]:
 
 
 def pa1() -> hw.Learner:
-    return hw.Linear(update="pa1", query="all", normalize=None, intercept=False)
+    return hw.Linear(update="pa1", query="all", scale=None, intercept=False)
 
 
 PATHS: dict[str, tuple[Callable[[], hw.Learner], Way]] = {

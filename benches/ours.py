@@ -35,7 +35,7 @@ FLLS = (
 OTHERS = (
     Entry(SEVERAL, lambda: hw.named("MPA-I"), several=True),
     Entry("OLVF", hw.OLVF),
-    Entry("AROW", lambda: hw.Linear(update="arow", query="all", normalize=None)),
+    Entry("AROW", lambda: hw.Linear(update="arow", query="all", scale=None)),
     Entry("Linear()", hw.Linear),
     Entry("FLLS-II", lambda: hw.named("FLLS-II")),
     Entry(SPRING, hw.Spring),

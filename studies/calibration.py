@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import headwater as hw
-from headwater.evaluation.widths import width_for_rate
+from headwater.evaluation.width_search import width_for_rate
 from headwater.types import Rows
 
 DATA = ("spambase", "magic04")

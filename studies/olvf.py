@@ -33,7 +33,7 @@ from rich.console import Console
 from rich.table import Table
 
 import headwater as hw
-from headwater.experiments.protocol import z_scores
+from headwater.studies.protocol import z_scores
 from headwater.types import Rows
 
 REFERENCES = Path(__file__).with_name("olvf_reference.csv")

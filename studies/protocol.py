@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
-from headwater.experiments.protocol import unit_rows, z_scores
+from headwater.studies.protocol import unit_rows, z_scores
 
 TOLERATED_ERRORS = 3.0  # standard errors by which numbers that agree may differ
 

@@ -167,7 +167,7 @@ def own_names(model: hw.Learner) -> set[Name]:
 def take_apart(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """The header and the state of a model file."""
     magic, version, length = struct.unpack_from("<8sII", data, 0)
-    assert (magic, version) == (b"HEADWATR", 1)
+    assert (magic, version) == (b"HEADWATR", 2)
     header = json.loads(data[16 : 16 + length])
     (state_length,) = struct.unpack_from("<Q", data, 16 + length)
     start = 24 + length
@@ -177,7 +177,7 @@ def take_apart(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def put_together(
-    header: object, state: object, *, magic: bytes = b"HEADWATR", version: int = 1
+    header: object, state: object, *, magic: bytes = b"HEADWATR", version: int = 2
 ) -> bytes:
     """A model file with a right checksum, whatever is in it; bytes are taken as they are."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
@@ -929,7 +929,7 @@ WITHOUT_BOUND = {
 
 WITHOUT_CLASS_WEIGHTS = {check_probabilities_agree_with_the_prediction}
 """A learner that weighs classes predicts as if they were equally frequent; its probabilities do
-not, and may say otherwise: tests/test_spring.py."""
+not, and may say otherwise: tests/learners/test_spring.py."""
 
 
 def checks_for(multiclass: bool, numbers: bool = False) -> list[Check]:

@@ -28,7 +28,7 @@ MODELS: list[Callable[[], hw.Learner]] = [
     lambda: hw.OLVF(),
     lambda: hw.FESL(),
     lambda: hw.OLSF(classes=("no", 1)),
-    lambda: hw.Linear(update="pa1", query="all", normalize=None, growth="closed"),
+    lambda: hw.Linear(update="pa1", query="all", scale=None, growth="closed"),
 ]
 """Of each kind one; the number is part of an input's meaning, so new ones go to the end."""
 

@@ -19,8 +19,8 @@ from headwater.errors import ModelFileError, StepError
 from reference import olvf, spring
 from reference.bound import Bound, Row, leaving, rows_of, taken, without
 from reference.learner import NEAR, learn
-from reference.state import Config, Name, Slot, read_file, read_state
-from reference.view import ViewState, read_view, show
+from reference.scaler import ScalerState, read_scaler, show
+from reference.state import Component, Config, Name, read_file, read_state
 
 POLICIES: list[Any] = ["refuse", "oldest", "smallest"]
 OWN = ("(factor)", "(energy)", "(intercept)")
@@ -51,12 +51,12 @@ def names_of(model: hw.Learner) -> list[Name]:
 # One step is the reference's
 
 
-UPDATES: list[Slot] = [
+UPDATES: list[Component] = [
     ("PA", {"positive_margin": 1.0}),
     ("PA1", {"C": 0.1, "positive_margin": 1.0}),
     ("AROW", {"C": 1.0, "positive_margin": 1.0}),
 ]
-SPARSIFIERS: list[Slot | None] = [
+SPARSIFIERS: list[Component | None] = [
     None,
     ("KeepLargest", {"share": 0.5, "l1_radius": 2.0}),
     ("KeepCount", {"count": 5, "l2_radius": 1.0}),
@@ -64,8 +64,8 @@ SPARSIFIERS: list[Slot | None] = [
 ]
 
 
-def made(module: Any, slot: Slot | None) -> Any:
-    return slot and getattr(module, slot[0])(**slot[1])
+def made(module: Any, component: Component | None) -> Any:
+    return component and getattr(module, component[0])(**component[1])
 
 
 def close(got: list[list[float]], wanted: list[list[float]]) -> bool:
@@ -74,12 +74,12 @@ def close(got: list[list[float]], wanted: list[list[float]]) -> bool:
 
 
 @pytest.mark.parametrize("when_full", POLICIES)
-@pytest.mark.parametrize("update", UPDATES, ids=lambda slot: slot[0])
-@pytest.mark.parametrize("sparsify", SPARSIFIERS, ids=lambda slot: slot[0] if slot else "dense")
+@pytest.mark.parametrize("update", UPDATES, ids=lambda one: one[0])
+@pytest.mark.parametrize("sparsify", SPARSIFIERS, ids=lambda one: one[0] if one else "dense")
 @pytest.mark.parametrize("multiclass", [False, True])
 @pytest.mark.parametrize("most", [7, 20])
 def test_every_lesson_is_the_reference_s(
-    when_full: Any, update: Slot, sparsify: Slot | None, multiclass: bool, most: int
+    when_full: Any, update: Component, sparsify: Component | None, multiclass: bool, most: int
 ) -> None:
     config = Config(update, ("All", {}), sparsify, intercept=True, multiclass=multiclass)
     bound = Bound(most, when_full)
@@ -87,7 +87,7 @@ def test_every_lesson_is_the_reference_s(
         update=made(hw.update, update),
         query="all",
         sparsify=made(hw.sparsify, sparsify),
-        normalize=None,
+        scale=None,
         multiclass=multiclass,
         max_features=most,
         when_full=when_full,
@@ -150,14 +150,14 @@ def test_every_round_of_olvf_is_the_reference_s(when_full: Any, share: float) ->
     assert (gone_in_all > 0) == (when_full != "refuse")
 
 
-def shown(bound: Bound, state: ViewState, event: Event) -> tuple[Event, ViewState]:
+def shown(bound: Bound, state: ScalerState, event: Event) -> tuple[Event, ScalerState]:
     """The bounded view of the stream's next event; what finds no place counts as 0."""
     here = taken(bound, state.features, list(event))
     z, after = show(state, {name: event[name] for name in here})
     return {name: z.get(name, 0.0) for name in event}, trimmed(bound, after)
 
 
-def trimmed(bound: Bound, view: ViewState) -> ViewState:
+def trimmed(bound: Bound, view: ScalerState) -> ScalerState:
     """The view after names have gone: those met the longest ago, whatever the weights."""
     by_age = replace(bound, when_full="oldest")
     rows = [Row(name, one.last) for name, one in view.features.items()]
@@ -180,13 +180,13 @@ def test_the_view_is_the_reference_s_and_nothing_without_statistics_is_learned(
         if t % 40 == 20:
             event = wide(rng)
         file = model.to_bytes()
-        before = read_view(read_file(file)[1])
+        before = read_scaler(read_file(file)[1])
         counted = taken(bound, before.features, list(event))
         z, view = shown(bound, before, event)
         decision = model.decide_one(event)
         values = decision.__reduce__()[1][6]
         assert values == about(list(z.values()), rel=NEAR, abs=1e-12)
-        after = read_view(read_file(model.to_bytes())[1])
+        after = read_scaler(read_file(model.to_bytes())[1])
         assert list(after.features) == list(view.features)
         assert [one.n for one in after.features.values()] == [
             one.n for one in view.features.values()
@@ -276,7 +276,7 @@ def test_a_regressor_s_expected_errors_go_with_their_names(when_full: Any) -> No
 
 MAKERS: dict[str, Callable[..., hw.Learner]] = {
     "Linear": hw.Linear,
-    "Linear(raw)": lambda **given: hw.Linear(normalize=None, **given),
+    "Linear(raw)": lambda **given: hw.Linear(scale=None, **given),
     "FLLS": hw.FLLS,
     "OLSF": hw.OLSF,
     "PAA": hw.PAA,
@@ -316,7 +316,7 @@ def test_the_bound_is_never_exceeded_and_every_new_name_is_accounted_for(
         after = names_of(model)
         assert len(after) <= most
         assert came == len(after) + model.evicted + model.refused
-        view = read_file(model.to_bytes())[1]["view"]
+        view = read_file(model.to_bytes())[1]["scaler"]
         assert view is None or len(view["names"]) <= most
     assert len(model.features()) - len(names_of(model)) in (0, 1, 3)  # its own are always there
 

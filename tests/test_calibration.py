@@ -17,7 +17,7 @@ from reference.calibration import Slope, learned, probabilities, weight_of
 
 TWO: dict[str, Callable[..., hw.Learner]] = {
     "Linear": hw.Linear,
-    "raw": partial(hw.Linear, normalize=None, query="all"),
+    "raw": partial(hw.Linear, scale=None, query="all"),
     "FLLS": hw.FLLS,
     "FLLS, seldom": partial(hw.FLLS, query_width=0.1),
     "OLVF": hw.OLVF,
@@ -25,13 +25,13 @@ TWO: dict[str, Callable[..., hw.Learner]] = {
     "OFSP": partial(hw.OFSP, count=2),
     "FESL": partial(hw.FESL, overlap=2),
     "RFESL": hw.RFESL,
-    "restart": partial(hw.Linear, growth="restart", normalize=None, query="all"),
-    "closed": partial(hw.Linear, growth="closed", normalize=None, query="all"),
+    "restart": partial(hw.Linear, growth="restart", scale=None, query="all"),
+    "closed": partial(hw.Linear, growth="closed", scale=None, query="all"),
 }
 SEVERAL: dict[str, Callable[..., hw.Learner]] = {
     "MPAA": hw.MPAA,
     "AROW": partial(hw.Linear, multiclass=True, query=hw.query.Budget(0.5)),
-    "restart": partial(hw.Linear, multiclass=True, growth="restart", normalize=None, query="all"),
+    "restart": partial(hw.Linear, multiclass=True, growth="restart", scale=None, query="all"),
 }
 
 
@@ -89,8 +89,8 @@ def test_every_answer_moves_the_slope_as_the_reference_does(
 @pytest.mark.parametrize("make", SEVERAL.values(), ids=SEVERAL)
 def test_several_classes_share_one_slope(make: Callable[..., hw.Learner]) -> None:
     model = make(**({} if make is hw.MPAA else {"intercept": False}))
-    if model.parameters().get("normalize"):
-        model = make(intercept=False, normalize=None)
+    if model.parameters().get("scale"):
+        model = make(intercept=False, scale=None)
     for event, label in zip(*stream(4), strict=True):
         decision = model.decide_one(event)
         if decision.asked:
@@ -174,8 +174,8 @@ def test_equal_scores_of_two_classes_are_equally_likely() -> None:
 def test_the_scale_of_the_margins_does_not_matter(scale: float) -> None:
     # A perceptron's weights are sums of events: margins grow with the square of their scale.
     events, labels = stream(2)
-    one = hw.Linear(update="perceptron", query="all", normalize=None, intercept=False)
-    other = hw.Linear(update="perceptron", query="all", normalize=None, intercept=False)
+    one = hw.Linear(update="perceptron", query="all", scale=None, intercept=False)
+    other = hw.Linear(update="perceptron", query="all", scale=None, intercept=False)
     for event, label in zip(events, labels, strict=True):
         one.learn_one(event, label)
         other.learn_one({name: scale * value for name, value in event.items()}, label)

@@ -18,11 +18,12 @@ from contract import (
     small,
 )
 from headwater.errors import ParameterError
+from headwater.learners.replication import Replication
 
 KINDS = ("two", "several", "numbers")
 STREAMS = {kind: small(kind == "several", numbers=kind == "numbers") for kind in KINDS}
 
-RAW = partial(hw.Linear, normalize=None)
+RAW = partial(hw.Linear, scale=None)
 
 CLASSES: dict[str, Make] = {
     "Linear()": hw.Linear,
@@ -45,7 +46,7 @@ CLASSES: dict[str, Make] = {
         sparsify=hw.sparsify.KeepLargest(share=0.4, l1_radius=0.5),
     ),
     "Linear(random share)": partial(
-        RAW, query=hw.query.SelAda(by_norm=True), sparsify=hw.sparsify.RandomShare(0.6)
+        RAW, query=hw.query.SelAda(), sparsify=hw.sparsify.RandomShare(0.6)
     ),
     "Linear(keep count)": partial(
         RAW,
@@ -74,8 +75,10 @@ CLASSES: dict[str, Make] = {
         hw.OLVF, C=1.0, C_space=1.0, l1_radius=0.1, kept_share=0.4, confidence="divide"
     ),
     "OLVF(budget)": partial(hw.OLVF, query=hw.query.Budget(0.4), kept_share=0.6),
-    "OLSF(legacy)": partial(hw.OLSF, legacy=True, kept_share=0.3),
-    "SEL2(original)": partial(hw.SEL2, query_form="original", prior_weight=0.5, query_width=3.0),
+    "OLSF(legacy)": partial(hw.named, "OLSF-I", legacy=True, kept_share=0.3),
+    "SEL2(original)": partial(
+        hw.named, "SEL-2nd", query_form="original", prior_weight=0.5, query_width=3.0
+    ),
     "OFSP(few)": partial(hw.OFSP, count=2, exploration=0.5),
     "PARegressor()": hw.PARegressor,
     "PARegressor(budget)": partial(hw.PARegressor, update="pa", query=hw.query.Budget(0.4)),
@@ -83,9 +86,12 @@ CLASSES: dict[str, Make] = {
         hw.PARegressor, query=hw.query.Quota(0.5), sparsify="keep_largest", intercept=False
     ),
     "FESL()": hw.FESL,
+    "FESL(numbers)": partial(hw.FESL, loss="square"),
     "FESL(periods)": partial(hw.FESL, overlap=2, query=hw.query.Margin(2.0)),
-    "FESL(draw)": partial(hw.FESL, combine="draw", schedule=(20, 15, 40), clip_losses=True),
-    "FESL(best)": partial(hw.FESL, combine="best", schedule=(20, 15, 40), ridge=0.1),
+    "FESL(draw)": partial(hw.named, "FESL-s", schedule=(20, 15, 40), clip_losses=True),
+    "FESL(best)": partial(hw.FESL, combine="best", overlap=15, ridge=0.1),
+    "FESL(told)": partial(hw.named, "FESL-c", schedule=(20, 15, 40), ridge=0.1),
+    "SEL-ada(by norm)": partial(hw.named, "SEL-ada", by_norm=True),
     "RFESL()": partial(hw.RFESL, query="all", horizon=5),
     "Linear(bounded)": partial(hw.Linear, max_features=5, when_full="oldest"),
     "Linear(bounded, sparse)": partial(
@@ -121,16 +127,16 @@ def kind_of(make: Make) -> str:
 
 
 def checks_of(make: Make) -> list[Check]:
-    """The checks that fit a learner. A view counts the events that are decided on, so a decision
-    sees other values than a mere prediction: tests/test_view.py says which."""
+    """The checks that fit a learner. A scaler counts the events that are decided on, so a decision
+    sees other values than a mere prediction: tests/rules/test_scale.py says which."""
     checks = checks_for(kind_of(make) == "several", kind_of(make) == "numbers")
     model = make()
     unfit = set()
-    if isinstance(model, hw.Spring) or model.parameters().get("normalize") is not None:
+    if isinstance(model, hw.Spring) or model.parameters().get("scale") is not None:
         unfit |= WITHOUT_VIEW
     if (isinstance(model, hw.Spring) and model.balance) or "dual" in repr(model).lower():
         unfit |= WITHOUT_CLASS_WEIGHTS
-    if model.max_features is not None:
+    if model.parameters().get("max_features") is not None:
         unfit |= WITHOUT_BOUND
     return [check for check in checks if check not in unfit]
 
@@ -147,9 +153,16 @@ def test_every_learner_keeps_the_contract(make: Make, check: Check) -> None:
     check(make, STREAMS[kind_of(make)])
 
 
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_learner_says_its_task(name: str) -> None:
+    tasks = {"two": "binary", "several": "multiclass", "numbers": "regression"}
+    assert MAKERS[name]().task == tasks[kind_of(MAKERS[name])]
+
+
 def test_every_public_learner_is_under_contract() -> None:
     public = {value for value in vars(hw).values() if isinstance(value, type)}
     learners = {cls for cls in public if issubclass(cls, hw.Learner) and cls is not hw.Learner}
+    learners |= set(Replication.__subclasses__())
     assert {type(make()) for make in MAKERS.values()} == learners
     assert set(MAKERS) >= set(hw.names())
 
@@ -176,7 +189,7 @@ def test_equal_parameters_make_equal_learners(name: str, value: Any, other: Any)
 
 
 @pytest.mark.parametrize("other", [2, np.float64(2), np.float32(2)], ids=repr)
-def test_equal_slot_values_are_equal(other: Any) -> None:
+def test_equal_components_are_equal(other: Any) -> None:
     plain, dressed = (hw.Linear(update=hw.update.PA1(C=C)) for C in (2.0, other))
     assert repr(dressed) == repr(plain)
     assert dressed.to_bytes() == plain.to_bytes()

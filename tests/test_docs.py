@@ -13,7 +13,8 @@ import pytest
 
 import headwater as hw
 from headwater import _core
-from headwater.learners.slots import Slot
+from headwater.learners.replication import Replication
+from headwater.rules.component import Component
 
 PROJECT = Path(__file__).parent.parent
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
@@ -114,13 +115,13 @@ def public() -> Iterator[tuple[str, Any]]:
 PUBLIC = dict(public())
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
 BASES = {
-    "normalize.Normalize",
+    "scale.Scale",
     "query.Query",
     "sparsify.Sparsify",
     "update.Update",
     "streams.Stream",
 }
-"""Common bases of slot values and streams, of which nobody makes one."""
+"""Common bases of components and streams, of which nobody makes one."""
 WITH_EXAMPLE = [name for name in PUBLIC if not name.startswith("errors.") and name not in BASES]
 
 
@@ -160,11 +161,13 @@ def test_no_parameter_is_described_that_does_not_exist(name: str) -> None:
     assert entries == {field.name for field in dataclasses.fields(PUBLIC[name])}
 
 
-SLOT_VALUES = [name for name, cls in CLASSES.items() if issubclass(cls, Slot) and name not in BASES]
+COMPONENTS = [
+    name for name, cls in CLASSES.items() if issubclass(cls, Component) and name not in BASES
+]
 
 
-@pytest.mark.parametrize("name", SLOT_VALUES)
-def test_every_slot_value_and_its_word_stand_in_the_page_of_learners(name: str) -> None:
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_every_component_and_its_word_stand_in_the_page_of_learners(name: str) -> None:
     text = (PROJECT / "docs/learners.md").read_text()
     value = PUBLIC[name]
     assert re.search(rf"`(?:update\.)?{value.__name__}\(", text)
@@ -179,6 +182,12 @@ def test_every_name_of_an_algorithm_stands_in_the_page_of_learners() -> None:
     spelled = {f"{stem}{suffix}" for stem in stems for suffix in ("", "-I", "-II")}
     listed = set(re.findall(r"[\w-]+(?:\(a\))?", text)) | spelled
     assert [name for name in hw.names() if name not in listed] == []
+
+
+def test_every_switch_stands_in_the_page_of_learners() -> None:
+    text = (PROJECT / "docs/learners.md").read_text()
+    switches = {switch for one in Replication.__subclasses__() for switch in one.switches}
+    assert [switch for switch in switches if f"`{switch}=" not in text] == []
 
 
 def test_every_error_stands_in_the_tree_of_errors() -> None:

@@ -13,19 +13,21 @@ import pytest
 import headwater
 
 LAYERS = (
-    "cli > service|experiments > evaluation|adapters > session|datasets"
-    " > streams|labels|learners > files > limits > types|errors > _core"
+    "cli > demo > service|studies > connectors|adapters|client > live > evaluation|testing"
+    " > session|datasets > streams|labels|catalogue > learners > inputs|rules > parameters"
+    " > types|errors > _core"
 )
+"""From the outside in; parts that do not exist yet have their place already."""
 DEPTH = {
     part: depth for depth, layer in enumerate(LAYERS.split(" > ")) for part in layer.split("|")
 }
-OUTER = {"cli", "service", "experiments", "adapters", "datasets"}
+OUTER = {"cli", "demo", "service", "studies", "connectors", "adapters", "client", "datasets"}
 """Where libraries that are optional extras may be imported."""
-LOANS = {"evaluation": {"scipy"}, "files": {"pyarrow"}}
+LOANS = {"evaluation": {"scipy"}, "inputs": {"pyarrow"}}
 """What else a part may import once it is called: a paired test is SciPy's, Parquet is pyarrow's."""
 EXTRAS = {
     *("matplotlib", "scipy", "sklearn", "river", "pandas", "pyarrow", "polars"),
-    *("skactiveml", "mlflow", "pooch"),
+    *("skactiveml", "mlflow", "pooch", "joblib"),
 }
 
 PACKAGE = Path(headwater.__file__).parent
@@ -36,6 +38,15 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 def part_of(path: Path) -> str:
     """The part of the package that a module belongs to: `learners`, `cli`, ..."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def name_of(path: Path) -> str:
+    """The name by which a module is imported."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+NAMES = {name_of(path): path for path in MODULES}
 
 
 def imported_names(path: Path) -> Iterator[str]:
@@ -64,6 +75,48 @@ def test_imports_point_downwards(path: Path) -> None:
             assert DEPTH[importer] < DEPTH[imported], f"{path.name} may not import {name}"
 
 
+def imported_modules(path: Path) -> set[str]:
+    """The modules of this package that a file imports; of `from package import module` the latter.
+
+    The packages around a module, which Python imports first, are not counted.
+    """
+    found = set()
+    for name in imported_names(path):
+        while name and name not in NAMES:
+            name = name.rpartition(".")[0]
+        if name and name != headwater.__name__:
+            found.add(name)
+    return found - {name_of(path)}
+
+
+def circle_through(start: str) -> list[str]:
+    """A way along imports from a module back to itself; empty if there is none."""
+    came_from, waiting = dict[str, str](), [start]
+    while waiting:
+        module = waiting.pop()
+        for imported in imported_modules(NAMES[module]):
+            if imported == start:
+                way = [start, module]
+                while way[-1] != start:
+                    way.append(came_from[way[-1]])
+                return way[::-1]
+            if imported not in came_from:
+                came_from[imported] = module
+                waiting.append(imported)
+    return []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_imports_go_in_a_circle(name: str) -> None:
+    """Not within a part of the package either."""
+    assert not circle_through(name)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_part_has_its_place(path: Path) -> None:
+    assert part_of(path) in {*DEPTH, "__init__"}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_optional_libraries_stay_in_the_outer_layers(path: Path) -> None:
     if part_of(path) not in OUTER:
@@ -76,6 +129,18 @@ def test_optional_libraries_stay_in_the_outer_layers(path: Path) -> None:
 def test_a_library_on_loan_is_imported_only_when_it_is_needed() -> None:
     program = f"import sys, headwater; sys.exit(any(name in sys.modules for name in {EXTRAS!r}))"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_running_a_file_loads_no_studies_no_demo_and_no_library_of_theirs() -> None:
+    program = "import sys, headwater.cli.run; print(*sys.modules)"
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(said.stdout.split())
+    assert "headwater.catalogue" in loaded
+    for part in ("studies", "demo", "adapters", "evaluation", "streams", "datasets"):
+        assert f"headwater.{part}" not in loaded
+    assert not loaded & {"matplotlib", "scipy", "pandas", "joblib"}
 
 
 def test_the_architecture_page_draws_the_same_layers() -> None:

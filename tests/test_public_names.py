@@ -31,7 +31,8 @@ VERBS = [
 ]
 
 INTERNAL = {
-    *("_core", "adapters", "cli", "experiments", "files", "learners", "limits", "session", "types")
+    *("_core", "adapters", "catalogue", "cli", "demo", "inputs", "learners", "parameters"),
+    *("rules", "session", "studies", "types"),
 }
 """Parts of the package that a user reaches through the public names only."""
 
@@ -75,16 +76,18 @@ def test_a_name_makes_a_learner_with_all_verbs(name: str) -> None:
     assert model.parameters()["seed"] == 1
 
 
-@pytest.mark.parametrize("kind", [hw.update, hw.query, hw.sparsify], ids=lambda m: m.__name__)
-def test_a_word_stands_for_the_defaults_of_a_slot_value(kind: types.ModuleType) -> None:
-    slot = kind.__name__.rpartition(".")[2]
-    base = getattr(kind, slot.capitalize())
+@pytest.mark.parametrize(
+    "kind", [hw.update, hw.query, hw.sparsify, hw.scale], ids=lambda m: m.__name__
+)
+def test_a_word_stands_for_the_defaults_of_a_component(kind: types.ModuleType) -> None:
+    component = kind.__name__.rpartition(".")[2]
+    base = getattr(kind, component.capitalize())
     words = {value.word: value for value in base.__subclasses__()}
     assert len(words) == len(base.__subclasses__()) > 0
     for word, value in words.items():
-        by_word = hw.Linear(**{slot: word})
-        by_value = hw.Linear(**{slot: value()})
-        assert getattr(by_value, slot) == value()
+        by_word = hw.Linear(**{component: word})
+        by_value = hw.Linear(**{component: value()})
+        assert getattr(by_value, component) == value()
         for model in (by_word, by_value):
             for label in (True, False, True):
                 model.learn_one({"rain": 1.0, "wind": -0.5}, label)

@@ -19,15 +19,17 @@ from hypothesis import strategies as st
 import headwater as hw
 from about import about
 from headwater.errors import StepError
+from headwater.learners.replication import LegacyOLSF, SelAdaByNorm
 from reference.learner import NEAR, Event, Learned, decide, features, learn
-from reference.state import Config, Growth, Label, Slot, State, read_file, read_state, start
+from reference.state import Component, Config, Growth, Label, State, read_file, read_state, start
+from replicas import replica
 
 Round = tuple[Event, Label, str]
 """An event, its label, and what happens to it: see `follow`."""
 
 BALANCED = ("Balanced", {"sensitivity_weight": 0.8})
 
-UPDATES: list[Slot] = [
+UPDATES: list[Component] = [
     ("Perceptron", {}),
     ("MarginPerceptron", {"positive_margin": 1.0}),
     ("MarginPerceptron", {"positive_margin": 3.0}),
@@ -50,7 +52,7 @@ UPDATES: list[Slot] = [
     ("Gradient", {"step": 0.5, "decay": 0.0}),
 ]
 
-MULTICLASS_UPDATES: list[Slot] = [
+MULTICLASS_UPDATES: list[Component] = [
     ("Perceptron", {}),
     ("MarginPerceptron", {"positive_margin": 1.0}),
     ("PA", {"positive_margin": 1.0}),
@@ -59,7 +61,7 @@ MULTICLASS_UPDATES: list[Slot] = [
     ("AROW", {"C": 1.0, "positive_margin": 1.0}),
 ]
 
-QUERIES: list[Slot] = [
+QUERIES: list[Component] = [
     ("All", {}),
     ("Random", {"rate": 0.4}),
     ("Quota", {"rate": 0.5, "total": 5}),
@@ -79,7 +81,7 @@ QUERIES: list[Slot] = [
     ("Quantile", {"rate": 1.0}),
 ]
 
-SPARSIFIERS: list[Slot | None] = [
+SPARSIFIERS: list[Component | None] = [
     None,
     ("KeepLargest", {"share": 0.5, "l1_radius": 30.0}),
     ("KeepLargest", {"share": 0.29, "l1_radius": 0.5}),
@@ -90,14 +92,14 @@ SPARSIFIERS: list[Slot | None] = [
     ("KeepCount", {"count": 3, "l2_radius": 1.0}),
 ]
 
-LEGACY_UPDATES: list[Slot] = [
+LEGACY_UPDATES: list[Component] = [
     ("Perceptron", {}),
     ("PA", {"positive_margin": 1.0}),
     ("PA1", {"C": 0.1, "positive_margin": 1.0}),
     ("PA2", {"C": 2.0, "positive_margin": 1.0}),
 ]
 
-LEGACY_SPARSIFIERS: list[Slot | None] = [
+LEGACY_SPARSIFIERS: list[Component | None] = [
     None,
     ("KeepLargest", {"share": 0.5, "l1_radius": 0.001**-0.5}),
     ("KeepLargest", {"share": 0.1, "l1_radius": 0.001**-0.5}),
@@ -112,8 +114,8 @@ NAMES = ["a", "b", "ab", "B", "ä", "1", 1, -3, 10, 9, 0]
 def name_of(value: object) -> str:
     """A parameter's name in a test's id."""
     if isinstance(value, Config):
-        slots = [name_of(slot) for slot in (value.update, value.query, value.sparsify)]
-        return "-".join([*slots, value.growth, "intercept" if value.intercept else "bare"])
+        names = [name_of(one) for one in (value.update, value.query, value.sparsify)]
+        return "-".join([*names, value.growth, "intercept" if value.intercept else "bare"])
     if isinstance(value, tuple):
         kind, parameters = value
         return "-".join([kind, *(str(parameter) for parameter in parameters.values())])
@@ -129,7 +131,8 @@ def model_of(config: Config, seed: int) -> Any:
         update: Any = config.update[0].lower()
         kind, parameters = config.sparsify or ("all", {})
         keep: Any = {"KeepLargest": "largest", "RandomShare": "random", "all": "all"}[kind]
-        return hw.OLSF(
+        return replica(
+            LegacyOLSF,
             update=update,
             C=config.update[1].get("C", 1.0),
             keep=keep,
@@ -137,11 +140,14 @@ def model_of(config: Config, seed: int) -> Any:
             legacy=True,
             seed=seed,
         )
+    if is_sel_ada_by_norm(config):
+        width = config.query[1]["width"]
+        return hw.named("SEL-ada", by_norm=True, query_width=width, seed=seed)
     return hw.Linear(
-        update=slot_of(hw.update, config.update),
-        query=slot_of(hw.query, config.query),
-        sparsify=config.sparsify and slot_of(hw.sparsify, config.sparsify),
-        normalize=None,
+        update=component_of(hw.update, config.update),
+        query=query_of(config.query),
+        sparsify=config.sparsify and component_of(hw.sparsify, config.sparsify),
+        scale=None,
         growth=config.growth,
         intercept=config.intercept,
         multiclass=config.multiclass,
@@ -150,10 +156,24 @@ def model_of(config: Config, seed: int) -> Any:
     )
 
 
-def slot_of(module: Any, slot: Slot) -> Any:
-    kind, parameters = slot
+def is_sel_ada_by_norm(config: Config) -> bool:
+    """Whether it is the algorithm of that name with its switch."""
+    return config == Config(("Perceptron", {}), config.query) and (
+        config.query[0] == "SelAda" and config.query[1]["by_norm"]
+    )
+
+
+def query_of(rule: Component) -> Any:
+    kind, parameters = rule
+    if kind == "SelAda":
+        return (SelAdaByNorm if parameters["by_norm"] else hw.query.SelAda)(parameters["width"])
+    return component_of(hw.query, rule)
+
+
+def component_of(module: Any, component: Component) -> Any:
+    kind, parameters = component
     made = {
-        key: slot_of(module, value) if isinstance(value, tuple) else value
+        key: component_of(module, value) if isinstance(value, tuple) else value
         for key, value in parameters.items()
     }
     return getattr(module, kind)(**made)
@@ -224,7 +244,7 @@ def check_learning(
         if any(not step_differences(core, state, other, slack) for other in others):
             found = []
     assert not found
-    stored = read_file(file)[1]["model"]["linear"]["weights"]
+    stored = read_file(file)[1]["model"]["linear"]["weights"]["values"]
     for vector in expected.cuts:
         before = stored[vector] if vector < len(stored) else []
         check_ties(config, state, before, event, vector, core)
@@ -438,7 +458,9 @@ def examples(count: int) -> settings:
 
 @pytest.mark.parametrize("sparsify", SPARSIFIERS, ids=name_of)
 @pytest.mark.parametrize("update", UPDATES, ids=name_of)
-def test_every_step_of_every_binary_combination(update: Slot, sparsify: Slot | None) -> None:
+def test_every_step_of_every_binary_combination(
+    update: Component, sparsify: Component | None
+) -> None:
     @seed(crc32(repr((update, sparsify)).encode()))
     @examples(6)
     @given(streams(), st.sampled_from(GROWTHS), st.booleans(), st.integers(0, 2**64 - 1))
@@ -451,7 +473,9 @@ def test_every_step_of_every_binary_combination(update: Slot, sparsify: Slot | N
 
 @pytest.mark.parametrize("sparsify", SPARSIFIERS, ids=name_of)
 @pytest.mark.parametrize("update", MULTICLASS_UPDATES, ids=name_of)
-def test_every_step_of_every_multiclass_combination(update: Slot, sparsify: Slot | None) -> None:
+def test_every_step_of_every_multiclass_combination(
+    update: Component, sparsify: Component | None
+) -> None:
     @seed(crc32(repr((update, sparsify)).encode()))
     @examples(6)
     @given(
@@ -473,7 +497,7 @@ def test_every_step_of_every_multiclass_combination(update: Slot, sparsify: Slot
 
 @pytest.mark.parametrize("sparsify", LEGACY_SPARSIFIERS, ids=name_of)
 @pytest.mark.parametrize("update", LEGACY_UPDATES, ids=name_of)
-def test_every_step_of_the_legacy_olsf(update: Slot, sparsify: Slot | None) -> None:
+def test_every_step_of_the_legacy_olsf(update: Component, sparsify: Component | None) -> None:
     config = Config(update, ("All", {}), sparsify, legacy=True)
 
     @seed(crc32(repr(config).encode()))
@@ -489,7 +513,7 @@ def test_every_step_of_the_legacy_olsf(update: Slot, sparsify: Slot | None) -> N
 @pytest.mark.parametrize("sparsify", [SPARSIFIERS[i] for i in (0, 3, 5, 6)], ids=name_of)
 @pytest.mark.parametrize("update", [*UPDATES[:3], UPDATES[-1]], ids=name_of)
 def test_margins_exactly_on_a_boundary(
-    update: Slot, sparsify: Slot | None, multiclass: bool
+    update: Component, sparsify: Component | None, multiclass: bool
 ) -> None:
     if multiclass and update not in MULTICLASS_UPDATES:
         return
@@ -517,9 +541,9 @@ def test_margins_exactly_on_a_boundary(
 )
 def test_every_step_of_longer_streams(
     rounds: list[Round],
-    update: Slot,
-    query: Slot,
-    sparsify: Slot | None,
+    update: Component,
+    query: Component,
+    sparsify: Component | None,
     growth: Growth,
     intercept: bool,
     coins: int,
@@ -624,7 +648,7 @@ def test_a_stream_so_long_that_the_scale_is_folded_and_the_norm_summed_afresh() 
 @pytest.mark.parametrize("share", [1.0, 0.5])
 @pytest.mark.parametrize("query", [q for q in QUERIES if q[0] != "SelAda"], ids=name_of)
 @pytest.mark.parametrize("kind", ["PA", "PA1", "PA2"])
-def test_two_classes_are_the_binary_algorithm(kind: str, query: Slot, share: float) -> None:
+def test_two_classes_are_the_binary_algorithm(kind: str, query: Component, share: float) -> None:
     def learner(multiclass: bool) -> Any:
         half = 0.5 if multiclass else 1.0
         limit = {} if kind == "PA" else {"C": 0.3 * half}
@@ -664,7 +688,7 @@ def test_a_step_that_would_overflow_is_refused_and_changes_nothing() -> None:
 
 
 def test_the_combinations_hold_every_rule_there_is() -> None:
-    for module, base, slots in (
+    for module, base, components in (
         (hw.update, hw.update.Update, [*UPDATES, ("DualLogistic", {})]),  # in test_spring.py
         (hw.query, hw.query.Query, QUERIES),
         (hw.sparsify, hw.sparsify.Sparsify, islice(SPARSIFIERS, 1, None)),
@@ -672,4 +696,4 @@ def test_the_combinations_hold_every_rule_there_is() -> None:
         rules = {
             rule.__name__ for rule in base.__subclasses__() if rule.__module__ == module.__name__
         }
-        assert rules == {slot[0] for slot in slots if slot is not None}
+        assert rules == {one[0] for one in components if one is not None}

@@ -23,11 +23,11 @@ from reference.random import (
     split_mix,
     uniform,
 )
-from reference.state import Config, Label, Slot, State, read_file, read_state, start
+from reference.state import Component, Config, Label, State, read_file, read_state, start
 
 approx: Any = pytest.approx
-ALL: Slot = ("All", {})
-PA: Slot = ("PA", {"positive_margin": 1.0})
+ALL: Component = ("All", {})
+PA: Component = ("PA", {"positive_margin": 1.0})
 X = {"a": 3.0, "b": 4.0}  # ‖x‖² = 25
 
 
@@ -285,7 +285,7 @@ def test_an_empty_or_all_zero_event_moves_nothing_and_its_names_count() -> None:
     config = Config(PA, ("SelAda", {"width": 1.0, "by_norm": False}))
     state = learned(config, ({}, True), ({"a": 0.0, "b": None, "c": float("nan")}, True))
     assert (state.names, state.weights, state.learned, state.mistakes) == (["a"], [[0.0]], 2, 2)
-    random_share: Slot = ("RandomShare", {"share": 0.5})
+    random_share: Component = ("RandomShare", {"share": 0.5})
     config = Config(("Gradient", {"step": 0.2, "decay": 0.5}), ALL, random_share)
     before = learned(config, ({"a": 1.0}, True))
     after = learn(config, before, {"a": 0.0}, True).state
@@ -356,7 +356,7 @@ def test_the_label_moves_up_and_its_best_rival_down() -> None:
         (("AROW", {"C": 0.02, "positive_margin": 1.0}), 0.01),  # 1/(2·25 + 50)
     ],
 )
-def test_the_first_step_between_two_classes(rule: Slot, step: float) -> None:
+def test_the_first_step_between_two_classes(rule: Component, step: float) -> None:
     config = Config(rule, ALL, multiclass=True, classes=("u", "v"))
     state = learned(config, (X, "v"))
     assert state.weights == [approx([-3 * step, -4 * step]), approx([3 * step, 4 * step])]
@@ -564,7 +564,7 @@ def test_every_slot_is_as_likely_to_be_kept_at_random() -> None:
 
 
 def test_scaling_comes_before_truncation_and_only_after_a_step() -> None:
-    keep: Slot = ("KeepLargest", {"share": 0.5, "l1_radius": 3.5})
+    keep: Component = ("KeepLargest", {"share": 0.5, "l1_radius": 3.5})
     config = Config(("Perceptron", {}), ALL, keep)
     state = learned(config, (X, True))
     assert state.weights == [approx([0, 2])]
@@ -573,7 +573,7 @@ def test_scaling_comes_before_truncation_and_only_after_a_step() -> None:
 
 
 def test_a_truncated_feature_keeps_its_variance() -> None:
-    keep: Slot = ("KeepCount", {"count": 1, "l2_radius": inf})
+    keep: Component = ("KeepCount", {"count": 1, "l2_radius": inf})
     state = learned(Config(("AROW", {"C": 1.0, "positive_margin": 1.0}), ALL, keep), (X, True))
     assert state.weights == [approx([0, 4 / 26])]
     assert state.variances == [approx([17 / 26, 10 / 26])]
@@ -608,7 +608,7 @@ def test_a_late_label_meets_the_model_as_it_is() -> None:
 def model_file(state: dict[str, Any]) -> bytes:
     packed: bytes = msgpack.packb(state)
     header = json.dumps({"class": "Linear"}).encode()
-    body = b"HEADWATR" + struct.pack("<II", 1, len(header)) + header
+    body = b"HEADWATR" + struct.pack("<II", 2, len(header)) + header
     body += struct.pack("<Q", len(packed)) + packed
     return body + struct.pack("<I", zlib.crc32(body))
 
@@ -625,17 +625,19 @@ SAVED: dict[str, Any] = {
     "seen": 9,
     "asked": 3,
     "learned": 3,
-    "query": {"mean_margin": 0, "tilt": 0, "mistakes": 2, "largest_norm": 0, "phase": 0},
+    "query": {"sel_ada": {"mistakes": 2, "largest_norm": 0.0}},
     "coins": [1, 2, 3, 2**64 - 1],
     "draws": [5, 6, 7, 8],
-    "view": None,
+    "scaler": None,
     "model": {
         "linear": {
-            "weights": [[4.0, -6.0]],
-            "scales": [0.5],
-            "variances": [],
-            "norms": [[10.0, 0.0]],
-            "steps": [3],
+            "weights": {
+                "values": [[4.0, -6.0]],
+                "scales": [0.5],
+                "variances": [],
+                "norms": [[10.0, 0.0]],
+                "steps": [3],
+            }
         }
     },
 }

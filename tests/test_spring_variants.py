@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.experiments.learners import algorithm
-from headwater.experiments.plan import read_study
+from headwater.catalogue import algorithm
+from headwater.studies.plan import read_study
 from headwater.types import Rows
 from reference.random import generators, uniform
 

@@ -3,6 +3,7 @@
 The tables hold a claim, the call, the exception and a part of its sentence.
 """
 
+import dataclasses
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +20,7 @@ import scipy.sparse as sp  # type: ignore[import-untyped]
 import headwater as hw
 from contract import put_together, take_apart
 from headwater import streams
-from headwater.adapters.sklearn import HeadwaterClassifier
+from headwater.adapters.sklearn import HeadwaterClassifier, _SklearnEstimator
 from headwater.errors import (
     AnswerError,
     EventError,
@@ -36,7 +37,9 @@ from headwater.evaluation import (
     learning_curve,
     prequential,
 )
-from headwater.limits import LIMITS
+from headwater.learners.base import learner_classes
+from headwater.parameters import Limit, argument_limits, field_limits
+from headwater.rules.component import Component
 from headwater.streams import SensorNetwork, Trapezoid, Varying
 
 TWICE = [[0.5, 1.0], [1.0, nan]]
@@ -226,7 +229,7 @@ EVENTS = [
         lambda model: model.decide_one({"rain": 1e200}),
         StepError,
         "its squared length",
-        lambda: taught(hw.Linear(query=hw.query.SelAda(by_norm=True), normalize=None)),
+        lambda: taught(hw.named("SEL-ada", by_norm=True)),
     ),
 ]
 
@@ -337,10 +340,10 @@ BATCHES = [
     ),
     Row("y is as long as X", simulate(TWICE, [1]), LabelError, "2 in all, got 1"),
     Row("y is not longer", simulate(TWICE, [1, 0, 1]), LabelError, "2 in all, got 3"),
-    Row("y is no label", simulate([[1.0]], 1), LabelError, "one label a row"),
-    Row("y is no text", simulate([[1.0]], "x"), LabelError, "one label a row"),
-    Row("y is there", simulate([[1.0]], None), LabelError, "one label a row"),
-    Row("y is no scalar", simulate([[1.0]], np.array(1)), LabelError, "one label a row"),
+    Row("y is no label", simulate([[1.0]], 1), LabelError, "one label per row"),
+    Row("y is no text", simulate([[1.0]], "x"), LabelError, "one label per row"),
+    Row("y is there", simulate([[1.0]], None), LabelError, "one label per row"),
+    Row("y is no scalar", simulate([[1.0]], np.array(1)), LabelError, "one label per row"),
     Row("y is flat", simulate(TWICE, np.array([[1], [0]])), LabelError, "row 0"),
     Row("y is of one form", simulate(TWICE, [0, -1]), LabelError, "row 1: label: the", hw.PAA),
     Row("y fits", simulate(TWICE, [True, "x"]), LabelError, "row 1"),
@@ -359,8 +362,10 @@ PARAMETERS = [
     Row("a name has parameters", named("PA", rate=0.1), ParameterError, "has no parameter 'rate'"),
     Row("a switch is a bool", named("PEA", margin_perceptron=1), ParameterError, "True or False"),
     Row("a word is known", made("Linear", update="adam"), ParameterError, "'arow'"),
-    Row("a slot takes its kind", made("Linear", query=hw.update.PA()), ParameterError, "query"),
-    Row("a slot is filled", made("Linear", update=None), ParameterError, "got None"),
+    Row(
+        "a component is of its kind", made("Linear", query=hw.update.PA()), ParameterError, "query"
+    ),
+    Row("a component is there", made("Linear", update=None), ParameterError, "got None"),
     Row("a sparsifier is known", made("Linear", sparsify="l1"), ParameterError, "keep_largest"),
     Row("an update is a word", made("PAA", update="adam"), ParameterError, '"pa2"'),
     Row("OLSF has one more", made("OLSF", update="adam"), ParameterError, '"perceptron"'),
@@ -387,7 +392,9 @@ PARAMETERS = [
         "no positive class",
     ),
     Row("weights do not vanish", named("OFS", step=2.0, decay=0.5), ParameterError, "below 1"),
-    Row("legacy has a radius", made("OLSF", legacy=True, l1_radius=5.0), ParameterError, "leave"),
+    Row(
+        "legacy has a radius", named("OLSF-I", legacy=True, l1_radius=5.0), ParameterError, "leave"
+    ),
     Row("two are not three", made("FLLS", classes=("a", "b", "c")), ParameterError, "multiclass"),
     Row("two are not one", made("FLLS", classes=("a",)), ParameterError, "got 1 class"),
     Row("classes differ", made("FLLS", classes=("a", "a")), ParameterError, "'a' is given twice"),
@@ -398,7 +405,8 @@ PARAMETERS = [
 ]
 
 LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
-    "C": (lambda v: hw.PAA(C=v), [0, -1.0, nan, "1", True]),
+    "update": (lambda v: hw.OLSF(update=v), ["adam", None, ["pa"]]),
+    "C": (lambda v: hw.PAA(C=v), [0, -1.0, nan, "1", True, None]),
     "C_space": (lambda v: hw.OLVF(C_space=v), [0, -1.0, nan, None]),
     "positive_margin": (lambda v: hw.CSPAA(positive_margin=v), [0, nan, "rare", None]),
     "sensitivity_weight": (lambda v: hw.update.Balanced(v), [0, 1, nan, None]),
@@ -412,13 +420,13 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "balance": (lambda v: hw.Spring(balance=v), ["yes", 1, 0.5, None]),
     "label_rate": (lambda v: hw.Spring(label_rate=v), [0, 1.1, nan, None, "few"]),
     "prior_weight": (lambda v: hw.SEL2(prior_weight=v), [0, -1, inf, nan, None]),
-    "query_form": (lambda v: hw.SEL2(query_form=v), ["print", None, []]),
+    "query_form": (lambda v: hw.named("SEL-2nd", query_form=v), ["print", None, []]),
     "exploration": (lambda v: hw.OFSP(exploration=v), [0, 1.1, nan, True]),
     "rate": (lambda v: hw.query.Budget(v), [-0.1, 1.1, nan, True, None]),
     "total": (lambda v: hw.query.Quota(total=v), [0, -1, 1.5, True, 2**64]),
     "width": (lambda v: hw.query.Margin(v), [0, -1, nan, "wide"]),
     "query_width": (lambda v: hw.FLLS(query_width=v), [0, -1, nan, None]),
-    "by_norm": (lambda v: hw.query.SelAda(by_norm=v), [1, None]),
+    "by_norm": (lambda v: hw.named("SEL-ada", by_norm=v), [0, 1, None]),
     "share": (lambda v: hw.sparsify.KeepLargest(v), [0, 1.1, nan]),
     "kept_share": (lambda v: hw.OLSF(kept_share=v), [0, 2, nan, "half"]),
     "count": (lambda v: hw.sparsify.KeepCount(v), [0, 1.5, 2**32, True]),
@@ -427,7 +435,7 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "plus_one": (lambda v: hw.PAA(plus_one=v), [1, None]),
     "intercept": (lambda v: hw.Linear(intercept=v), [1, "yes"]),
     "multiclass": (lambda v: hw.Linear(multiclass=v), [3, None]),
-    "legacy": (lambda v: hw.OLSF(legacy=v), [1]),
+    "legacy": (lambda v: hw.named("OLSF-I", legacy=v), [0, 1]),
     "classes": (lambda v: hw.FLLS(classes=v), ["ab", b"ab", 2, {1, 2}, {"a": "b"}]),
     "max_features": (lambda v: hw.FLLS(max_features=v), [0, -1, 1.5, 2**32, True, "all"]),
     "when_full": (lambda v: hw.FLLS(when_full=v), ["forget", None, []]),
@@ -438,9 +446,9 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "ridge": (lambda v: hw.FESL(ridge=v), [0, -1, inf, nan, "1"]),
     "overlap": (lambda v: hw.FESL(overlap=v), [0, 1001, 1.5, True, None]),
     "horizon": (lambda v: hw.FESL(horizon=v), [0, 1.5, True, 2**64]),
-    "clip_losses": (lambda v: hw.FESL(clip_losses=v), [1, None]),
+    "clip_losses": (lambda v: hw.named("FESL-c", clip_losses=v), [0, 1, None]),
     "schedule": (
-        lambda v: hw.FESL(schedule=v),
+        lambda v: hw.named("FESL-c", schedule=v),
         [(5, 5, 5), (5, 0, 5), (5, 4), (5, 4, 0), (5.0, 4, 3), 5, "543", (2000, 1001, 5)],
     ),
     "seed": (lambda v: hw.PAA(seed=v), [-1, 2**64, 1.0, True, None]),
@@ -556,8 +564,50 @@ def test_class_balance_is_on_or_off(make: Any) -> None:
         make(balance="yes")
 
 
+def with_fields() -> list[type]:
+    """Every learner and every component of the package."""
+    kinds, waiting = [], Component.__subclasses__()
+    while waiting:
+        kinds.append(waiting.pop())
+        waiting += kinds[-1].__subclasses__()
+    found = [*learner_classes().values(), *filter(dataclasses.is_dataclass, kinds)]
+    return [cls for cls in found if cls.__module__.startswith("headwater.")]
+
+
+def with_arguments() -> list[Callable[..., Any]]:
+    """Every public function of streams, labels and evaluation, and what makes their classes."""
+    found: list[Callable[..., Any]] = [SensorNetwork.held_out, _SklearnEstimator.__init__]
+    for module in (streams, hw.labels, hw.evaluation):
+        for name in module.__all__:
+            value = getattr(module, name)
+            found.append(vars(value).get("__init__", value) if isinstance(value, type) else value)
+    return found
+
+
+FIELDS = [(cls, name, limit) for cls in with_fields() for name, limit in field_limits(cls).items()]
+
+
 def test_every_limit_is_tried() -> None:
-    assert set(LIMITED) == set(LIMITS)
+    limited = {name for _, name, _ in FIELDS}
+    limited |= {name for function in with_arguments() for name in argument_limits(function)}
+    assert set(LIMITED) == limited
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "limit"), FIELDS, ids=lambda value: getattr(value, "__name__", None)
+)
+def test_none_is_refused_where_it_means_nothing(cls: Any, name: str, limit: Limit) -> None:
+    if limit.optional:
+        assert cls(**{name: None}).parameters()[name] is None
+        return
+    with pytest.raises(ParameterError, match=rf"\b{name} must be .*, got None\.$"):
+        cls(**{name: None})
+
+
+def test_a_refused_parameter_says_what_it_may_be() -> None:
+    with pytest.raises(ParameterError) as caught:
+        hw.FLLS(C=None)  # type: ignore[arg-type]
+    assert str(caught.value) == "FLLS: C must be a number above 0, got None."
 
 
 @pytest.mark.parametrize("label", [None, nan, "spam", 0.5, b"x", 2])
@@ -690,7 +740,7 @@ def test_what_is_not_bytes_is_refused(data: Any) -> None:
 
 def test_a_newer_format_is_refused_by_its_version() -> None:
     header, state = take_apart(saved())
-    assert_refused(put_together(header, state, version=2), "version 2")
+    assert_refused(put_together(header, state, version=3), "version 3")
 
 
 def test_a_file_put_together_by_hand_is_taken() -> None:
@@ -718,20 +768,20 @@ HEADERS: list[tuple[str, object, str]] = [
     ("an unknown parameter", {"class": "PAA", "parameters": {"zeal": 1}}, "zeal"),
     ("a wrong parameter", {"class": "PAA", "parameters": {"C": -1}}, "C must be"),
     ("an endless parameter", {"class": "PAA", "parameters": {"C": 10**400}}, "C must be"),
-    ("a slot without a name", {"class": "Linear", "parameters": {"update": {}}}, "header"),
+    ("a component without a name", {"class": "Linear", "parameters": {"update": {}}}, "header"),
     (
-        "an unknown slot value",
-        {"class": "Linear", "parameters": {"update": {"slot": "update.Adam"}}},
+        "an unknown component",
+        {"class": "Linear", "parameters": {"update": {"component": "update.Adam"}}},
         "update.Adam",
     ),
     (
-        "a slot value of another kind",
-        {"class": "Linear", "parameters": {"update": {"slot": "query.All"}}},
+        "a component of another kind",
+        {"class": "Linear", "parameters": {"update": {"component": "query.All"}}},
         "update must be",
     ),
     (
-        "a slot value with a parameter of another",
-        {"class": "Linear", "parameters": {"update": {"slot": "update.PA1", "balance": True}}},
+        "a component with a parameter of another",
+        {"class": "Linear", "parameters": {"update": {"component": "update.PA1", "balance": True}}},
         "update.PA1 has other parameters",
     ),
     ("another learner", {"class": "PAA", "parameters": {}}, "does not fit"),
@@ -763,7 +813,7 @@ class Alteration(NamedTuple):
         return f"{self.key}{[*self.at] or ''} is {str(self.value)[:24]}"
 
     def apply(self, state: State) -> None:
-        part = state if self.key in state else state["model"]["linear"]
+        part = state if self.key in state else state["model"]["linear"]["weights"]
         holder: Any = part
         place: Any = self.key
         for step in self.at:
@@ -787,13 +837,13 @@ STATES = [
     Alteration("times", [], "as long as its names"),
     Alteration("times", -1, "cannot be read", (0,)),
     Alteration("times", 2**64 - 1, "counter", (0,)),
-    Alteration("weights", [], "weight vectors"),
-    Alteration("weights", [[0.0] * 4] * 2, "weight vectors"),
-    Alteration("weights", [[0.0] * 3], "as long as its names"),
-    Alteration("weights", nan, "finite", (0, 0)),
-    Alteration("weights", inf, "finite", (0, 1)),
-    Alteration("weights", "heavy", "cannot be read", (0, 1)),
-    Alteration("weights", "nothing", "cannot be read"),
+    Alteration("values", [], "weight vectors"),
+    Alteration("values", [[0.0] * 4] * 2, "weight vectors"),
+    Alteration("values", [[0.0] * 3], "as long as its names"),
+    Alteration("values", nan, "finite", (0, 0)),
+    Alteration("values", inf, "finite", (0, 1)),
+    Alteration("values", "heavy", "cannot be read", (0, 1)),
+    Alteration("values", "nothing", "cannot be read"),
     Alteration("scales", [1.0, 1.0], "weight vectors"),
     Alteration("scales", 0.0, "scale", (0,)),
     Alteration("scales", -1.0, "scale", (0,)),
@@ -836,7 +886,7 @@ CLASS_STATES = [
     Alteration("classes", ["ham", "egg"], "weight vectors"),
     Alteration("classes", ["ham", "egg", 1.5], "neither a text nor"),
     Alteration("label_form", "bool", "form"),
-    Alteration("weights", [[0.0] * 3] * 2, "weight vectors"),
+    Alteration("values", [[0.0] * 3] * 2, "weight vectors"),
     Alteration("variances", [[1.0] * 3] * 3, "weight vectors"),
 ]
 

@@ -2,13 +2,12 @@
 
 from . import datasets, errors, evaluation, labels, streams
 from ._core import Decision, __version__
-from .files import EventFile, Record, open
-from .learners import normalize, query, sparsify, update
+from .catalogue import named, names
+from .inputs import EventFile, Record, open
 from .learners.base import Learner, from_bytes, load
 from .learners.fesl import FESL, RFESL
 from .learners.flls import FLLS
 from .learners.linear import Linear
-from .learners.names import named, names
 from .learners.ofs import OFSP
 from .learners.olsf import OLSF
 from .learners.olvf import OLVF
@@ -16,6 +15,7 @@ from .learners.paa import CSPAA, MPAA, PAA
 from .learners.regression import PARegressor
 from .learners.second_order import SEL2
 from .learners.spring import Spring
+from .rules import query, scale, sparsify, update
 from .session import Session
 from .types import Explanation, Feature, FileRun, Rows, Trace
 
@@ -52,9 +52,9 @@ __all__ = [
     "load",
     "named",
     "names",
-    "normalize",
     "open",
     "query",
+    "scale",
     "sparsify",
     "streams",
     "update",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ Name: TypeAlias = str | int
 
 Label: TypeAlias = str | int | bool | float
 """A class, as the user writes it; in regression a number."""
+
+Task: TypeAlias = Literal["binary", "multiclass", "regression"]
+"""What a learner predicts: one of two classes, one of several, or a number."""
 
 Id: TypeAlias = str | int
 """How an event is known to those who label it."""
@@ -27,7 +30,7 @@ class Feature(NamedTuple):
     """What a learner knows of one feature.
 
     Rounds count the events learned, from 1. `weight` is a number, or with several classes
-    a number a class.
+    one number per class.
 
     Examples
     --------
@@ -144,7 +147,7 @@ class FileRun:
 
     @property
     def error_rate(self) -> float:
-        """Mistakes a labelled event; NaN without any."""
+        """Mistakes per labelled event; NaN without any."""
         return self.mistakes / self.labelled if self.labelled else float("nan")
 
     @property
@@ -154,7 +157,7 @@ class FileRun:
 
     @property
     def asked_share(self) -> float:
-        """Labels asked for an event; NaN without any."""
+        """Labels asked for per event; NaN without any."""
         return self.asked / self.events if self.events else float("nan")
 
 
@@ -174,7 +177,7 @@ class Rows:
     data
         The values.
     names
-        A name a column.
+        One name per column.
 
     Examples
     --------
@@ -191,3 +194,10 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
+
+
+class TextTable(NamedTuple):
+    """A table for people: a head and rows of text; the first column says what a row is about."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]

@@ -71,7 +71,7 @@ def test_it_asks_what_a_learner_with_these_margins_asks(rule: Any) -> None:
     generator = np.random.RandomState(4)
     manager = HeadwaterBudgetManager(rule, random_state=np.random.RandomState(4))
     learner = hw.Linear(
-        update="pa", query=rule, normalize=None, intercept=False,
+        update="pa", query=rule, scale=None, intercept=False,
         seed=int(generator.randint(2**31 - 1)),
     )  # fmt: skip
     learner.learn_one({"q": 1.0}, True)
@@ -123,8 +123,8 @@ WRONG: list[tuple[Any, Any, str]] = [
     ({"budget": "much"}, some_utilities(), "budget"),
     ({"random_state": "dice"}, some_utilities(), "cannot be used to seed"),
     ({}, [0.1, 0.2], "utilities"),
-    ({}, np.zeros((2, 2)), "expected one finite number a candidate"),
-    ({}, np.array([0.1, np.nan]), "expected one finite number a candidate"),
+    ({}, np.zeros((2, 2)), "expected one finite number per candidate"),
+    ({}, np.array([0.1, np.nan]), "expected one finite number per candidate"),
 ]
 
 
@@ -147,7 +147,7 @@ def test_an_update_that_fits_no_query_is_refused_and_changes_nothing() -> None:
     other = [index for index in range(5) if index not in indices]
     with pytest.raises(hw.errors.ParameterError, match="a rule counts its own questions"):
         manager.update(np.zeros((5, 1)), other, utilities)
-    with pytest.raises(hw.errors.EventError, match="one a candidate, 4 in all, got 5"):
+    with pytest.raises(hw.errors.EventError, match="one per candidate, 4 in all, got 5"):
         manager.update(np.zeros((4, 1)), indices, utilities)
     assert state(manager) == before
 

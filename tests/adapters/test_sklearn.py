@@ -310,7 +310,7 @@ WRONG: list[Refused] = [
     (HeadwaterClassifier(params=cast(Any, ["C"])), [0, 1, 1], "params must be a dict or None"),
     (HeadwaterClassifier("PA-I"), [0, 1, 2], "PA-I takes two classes, got 3"),
     (HeadwaterClassifier(), [1, 1, 1], "got one class, 1"),
-    (HeadwaterClassifier(), [0, 1], "expected one label a row, 3 in all, got 2"),
+    (HeadwaterClassifier(), [0, 1], "expected one label per row, 3 in all, got 2"),
     (HeadwaterRegressor("FLLS-I"), [0.0, 1.0, 2.0], "FLLS-I, which is a classifier"),
     (HeadwaterRegressor("nobody"), [0.0, 1.0, 2.0], "there is no algorithm"),
     (

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from headwater.datasets import svmlight
-from headwater.datasets.svmlight import Csr, format_svmlight, read_svmlight
+from headwater.datasets.svmlight import SvmlightRows, format_svmlight, read_svmlight
 from headwater.errors import DatasetError
 
 
-def parsed(text: bytes, d: int = 9) -> Csr:
+def parsed(text: bytes, d: int = 9) -> SvmlightRows:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.svm"
         path.write_bytes(text)
@@ -99,7 +99,7 @@ def test_what_is_written_is_read_again_bit_for_bit(
 ) -> None:
     columns = [sorted(event) for _, event in events]
     values = [event[column] for _, event in events for column in sorted(event)]
-    rows = Csr(
+    rows = SvmlightRows(
         np.cumsum([0, *map(len, columns)]),
         np.array([column - 1 for there in columns for column in there], np.int32),
         np.array(values, np.float64),

@@ -120,9 +120,9 @@ def test_what_cannot_be_tried_is_refused() -> None:
         cross_validated(make, ROWS, LABELS, ())
     with pytest.raises(ParameterError, match=r"score must be one of accuracy, .*, got 'errors'"):
         cross_validated(make, ROWS, LABELS, (1.0,), score="errors")
-    with pytest.raises(EventError, match="an event a fold, 5, got 2"):
+    with pytest.raises(EventError, match="one event per fold, 5, got 2"):
         cross_validated(make, [[1.0], [2.0]], [True, False], (1.0,))
-    with pytest.raises(LabelError, match="y must be one label a row"):
+    with pytest.raises(LabelError, match="y must be one label per row"):
         cross_validated(make, ROWS, LABELS[:5], (1.0,))
     with pytest.raises(ParameterError, match="its width is searched by simulate"):
         AtRate(lambda width: hw.PAA(query_width=width), 0.1).margin_many(ROWS)

@@ -89,7 +89,7 @@ def test_the_three_forms_of_labels_score_the_same(score: Callable[..., float]) -
 @pytest.mark.parametrize("score", SCORES)
 def test_labels_that_do_not_fit_are_refused(score: Callable[..., float]) -> None:
     with pytest.raises(
-        LabelError, match=r"labels must be one a margin, got shapes \(1,\) and \(2,\)"
+        LabelError, match=r"labels must be one per margin, got shapes \(1,\) and \(2,\)"
     ):
         score([1.0, 2.0], [True])
     with pytest.raises(LabelError, match=r"labels must be bool, 0/1 or -1/\+1, got 2"):

@@ -187,5 +187,5 @@ def test_what_cannot_be_run_or_scored_is_refused() -> None:
         prequential(hw.PARegressor(), NETWORK)
     with pytest.raises(ParameterError, match="costs are for two classes"):
         prequential(hw.MPAA(), NETWORK, costs=(1.0, 2.0))
-    with pytest.raises(LabelError, match="y must be one label a row"):
+    with pytest.raises(LabelError, match="y must be one label per row"):
         prequential(hw.PAA(), ([[1.0], [2.0]], [True]))

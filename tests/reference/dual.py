@@ -33,17 +33,18 @@ class DualState:
 
 def read_dual(saved: dict[str, Any]) -> DualState:
     """The weights and the store in the state of a model file."""
-    model, names = saved["model"]["linear"], saved["names"]
+    model, names = saved["model"]["dual_logistic"], saved["names"]
+    table = model["weights"]
     weights = [
         {name: scale * stored for name, stored in zip(names, vector, strict=True)}
-        for scale, vector in zip(model["scales"], model["weights"], strict=True)
+        for scale, vector in zip(table["scales"], table["values"], strict=True)
     ]
     store = []
-    for one in model["dual"]["store"]:
-        values = {names[slot]: x for slot, x in zip(one["slots"], one["values"], strict=True)}
+    for one in model["store"]:
+        values = {names[i]: x for i, x in zip(one["ids"], one["values"], strict=True)}
         alphas = one["alphas"] + [0.0] * (len(weights) - len(one["alphas"]))
         store.append(Stored(values, one["class"], alphas))
-    return DualState(weights, model["dual"]["counts"], store, model["dual"]["cursor"])
+    return DualState(weights, model["counts"], store, model["cursor"])
 
 
 def sigma(u: float) -> float:

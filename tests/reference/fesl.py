@@ -153,11 +153,11 @@ def read(saved: dict[str, Any], names: list[Name], bridge: Bridge | None) -> Sta
         met=dict(zip(names, saved["met"], strict=True)),
         kept=[
             (
-                {names[slot]: value for slot, value in zip(k["slots"], k["values"], strict=True)},
+                {names[i]: value for i, value in zip(k["ids"], k["values"], strict=True)},
                 k["target"],
                 k["step"],
             )
-            for k in saved["kept"]
+            for k in saved["stored"]
         ],
         born=saved["born"],
         begun=saved["begun"],

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from reference import query, sparsify, update
 from reference.random import uniform
-from reference.state import KEEPS_VARIANCES, Config, Label, Name, Slot, State
+from reference.state import KEEPS_VARIANCES, Component, Config, Label, Name, State
 
 NEAR = 1e-9
 
@@ -259,7 +259,7 @@ def meet_label(config: Config, state: State, label: Label) -> None:
 
 def margins_of(config: Config, state: State, label: Label) -> tuple[float, float]:
     """m, the margin asked of this label, and ϱ, the margin asked of the positive class."""
-    positive: float | str | Slot = config.update[1].get("positive_margin", 1.0)
+    positive: float | str | Component = config.update[1].get("positive_margin", 1.0)
     if positive == "balanced":
         positive = ("Balanced", {"sensitivity_weight": 0.5})
     if isinstance(positive, tuple):

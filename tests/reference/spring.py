@@ -1,6 +1,6 @@
 """Spring in plain Python: every equation in the order in which it is specified.
 
-z is the event's view (`reference.view`), f = (f_U, f_E, 0.3) its common factor, its energy and a
+z is the event's view (`reference.scaler`), f = (f_U, f_E, 0.3) its common factor, its energy and a
 constant; w and ω are the weights of both. With several classes there is one weight vector a
 class, everything else is shared. Nothing here is changed in place.
 """
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from reference import query
 from reference.dual import DualState, Stored, Values, learn, read_dual, score, sigma, signs
 from reference.random import Generator, uniform
-from reference.view import (
+from reference.scaler import (
     Name,
+    ScalerState,
     Statistics,
-    ViewState,
-    read_view,
+    read_scaler,
     regularity,
     scaled,
     show,
@@ -46,7 +46,7 @@ class Frozen(NamedTuple):
 
 @dataclass(frozen=True)
 class State:
-    view: ViewState
+    view: ScalerState
     loadings: dict[Name, float]
     factor: Track
     energy: Track
@@ -74,19 +74,19 @@ class Decided(NamedTuple):
 
 def read_spring(saved: dict[str, Any]) -> State:
     """Spring in the state of a model file."""
-    view = saved["view"]
-    whole = view["whole"]
+    scaler = saved["scaler"]
+    summary, query = scaler["summary"], saved["query"]["quantile"]
     return State(
-        view=read_view(saved),
-        loadings=dict(zip(view["names"], view["loadings"], strict=True)),
-        factor=Track(*(whole["factor"][key] for key in ("n", "mean", "variance"))),
-        energy=Track(*(whole["energy"][key] for key in ("n", "mean", "variance"))),
+        view=read_scaler(saved),
+        loadings=dict(zip(scaler["names"], scaler["loadings"], strict=True)),
+        factor=Track(*(summary["factor"][key] for key in ("n", "mean", "variance"))),
+        energy=Track(*(summary["energy"][key] for key in ("n", "mean", "variance"))),
         dual=read_dual(saved),
         t=saved["seen"],
         asked=saved["asked"],
         learned=saved["learned"],
-        g=saved["query"]["mean_margin"],
-        b=saved["query"]["tilt"],
+        g=query["mean_margin"],
+        b=query["tilt"],
         coins=tuple(saved["coins"]),
     )
 

@@ -12,8 +12,8 @@ from reference.random import Generator, generators, uniform
 
 Name = str | int
 Label = str | int | bool
-Slot = tuple[str, dict[str, Any]]
-"""The class name and the parameters of what fills a slot."""
+Component = tuple[str, dict[str, Any]]
+"""The class name and the parameters of a component."""
 
 Growth = Literal["open", "restart", "closed"]
 """What a new name does: it is learned, it sets all weights to 0 first, or it is never used."""
@@ -23,11 +23,11 @@ KEEPS_VARIANCES = ("AROW", "CW")
 
 @dataclass(frozen=True)
 class Config:
-    """What a learner is made of. `positive_margin` is a number, "balanced" or a `Balanced` slot."""
+    """What a learner is made of. `positive_margin` is a number, "balanced" or `Balanced`."""
 
-    update: Slot
-    query: Slot
-    sparsify: Slot | None = None
+    update: Component
+    query: Component
+    sparsify: Component | None = None
     growth: Growth = "open"
     intercept: bool = False
     multiclass: bool = False
@@ -113,8 +113,8 @@ def read_file(file: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     if zlib.crc32(file[:-4]) != checksum:
         raise ValueError("the checksum does not fit")
     magic, version, header_length = struct.unpack_from("<8sII", file, 0)
-    if magic != b"HEADWATR" or version != 1:
-        raise ValueError(f"expected HEADWATR version 1, got {magic!r} version {version}")
+    if magic != b"HEADWATR" or version != 2:
+        raise ValueError(f"expected HEADWATR version 2, got {magic!r} version {version}")
     header = file[16 : 16 + header_length]
     (state_length,) = struct.unpack_from("<Q", file, 16 + header_length)
     state = file[24 + header_length : -4]
@@ -123,10 +123,17 @@ def read_file(file: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     return json.loads(header), msgpack.unpackb(state)
 
 
+def query_memory(saved: dict[str, Any]) -> dict[str, Any]:
+    """What the query rule remembers; what only other rules remember is 0."""
+    nothing = dict.fromkeys(("mean_margin", "tilt", "mistakes", "largest_norm", "phase"), 0)
+    written = saved["query"]  # "none", or the rule and what it remembers
+    return nothing if isinstance(written, str) else nothing | next(iter(written.values()))
+
+
 def read_state(file: bytes) -> State:
     """The learner in a model file, its weights multiplied out."""
     _, saved = read_file(file)
-    query, model = saved["query"], saved["model"]["linear"]
+    query, table = query_memory(saved), saved["model"]["linear"]["weights"]
     return State(
         names=saved["names"],
         first=saved["first"],
@@ -134,9 +141,9 @@ def read_state(file: bytes) -> State:
         times=saved["times"],
         weights=[
             [scale * stored for stored in vector]
-            for scale, vector in zip(model["scales"], model["weights"], strict=True)
+            for scale, vector in zip(table["scales"], table["values"], strict=True)
         ],
-        variances=model["variances"],
+        variances=table["variances"],
         label_form=saved["label_form"],
         classes=saved["classes"],
         positives=saved["positives"],

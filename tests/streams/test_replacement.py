@@ -61,7 +61,7 @@ def test_fesl_finds_the_replacement_by_itself() -> None:
     generator = np.random.default_rng(1)
     X = generator.random((200, 8))
     stream = Replacement(X, X[:, 1] > 0.5)
-    found, told = hw.FESL(horizon=100), hw.FESL(schedule=(100, 10, 100))
+    found, told = hw.FESL(horizon=100), hw.named("FESL-c", schedule=(100, 10, 100))
     rows, labels = stream.batch()
     assert found.simulate(rows, labels).margin.tolist() == (
         told.simulate(rows, labels).margin.tolist()

@@ -10,7 +10,7 @@ import scipy.sparse  # type: ignore[import-untyped]
 import headwater as hw
 from headwater import streams
 from headwater.errors import EventError, LabelError, ParameterError
-from headwater.streams.hiding import SLICE
+from headwater.streams.masked_table import SLICE
 
 ROWS, COLUMNS = SLICE + 40, 12  # more than a slice
 
@@ -176,9 +176,9 @@ def test_what_is_wrong_is_refused_under_the_stream_s_own_name(
     owner = type(make(*table())).__name__
     with pytest.raises(EventError, match=f"^{owner}: X must have rows and columns"):
         make([1.0, 2.0], [True])
-    with pytest.raises(LabelError, match=f"^{owner}: y must be one label a row, {ROWS}, got 1"):
+    with pytest.raises(LabelError, match=f"^{owner}: y must be one label per row, {ROWS}, got 1"):
         make(table()[0], [True])
-    with pytest.raises(ParameterError, match=f"^{owner}: names must be one a column, {COLUMNS}"):
+    with pytest.raises(ParameterError, match=f"^{owner}: names must be one per column, {COLUMNS}"):
         make(*table(), names=["a"])
     with pytest.raises(ParameterError, match=f"^{owner}: shuffle must be True or False"):
         make(*table(), shuffle=1)

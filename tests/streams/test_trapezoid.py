@@ -170,7 +170,7 @@ def test_labels_come_back_as_they_were_given() -> None:
         ({"start": True}, "Trapezoid: start must be in (0, 1], or None, got True."),
         ({"seed": -1}, "Trapezoid: seed must be a whole number from 0 to 2**64 - 1, got -1."),
         ({"shuffle": "no"}, "Trapezoid: shuffle must be True or False, got 'no'."),
-        ({"names": ["a"]}, "Trapezoid: names must be one a column, 2, got 1."),
+        ({"names": ["a"]}, "Trapezoid: names must be one per column, 2, got 1."),
         ({"names": ["a", "a"]}, "Trapezoid: names must differ from each other, got 'a' twice."),
     ],
 )
@@ -209,7 +209,7 @@ def test_an_index_beyond_the_columns_is_refused() -> None:
 
 
 def test_labels_must_be_one_a_row() -> None:
-    with pytest.raises(LabelError, match="y must be one label a row, 1, got 2"):
+    with pytest.raises(LabelError, match="y must be one label per row, 1, got 2"):
         Trapezoid([[1.0]], [True, False])
 
 

@@ -9,7 +9,7 @@ import scipy.sparse  # type: ignore[import-untyped]
 
 from headwater.errors import LabelError, ParameterError
 from headwater.streams import Varying
-from headwater.streams.hiding import SLICE
+from headwater.streams.masked_table import SLICE
 
 
 def numbered_table(height: int, width: int) -> tuple[Any, Any]:
@@ -99,7 +99,7 @@ def test_a_table_without_rows_is_an_empty_stream() -> None:
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"Varying: removed must be in \[0, 1\], got 2\."):
         Varying([[1.0]], [True], removed=2)
-    with pytest.raises(LabelError, match="Varying: y must be one label a row"):
+    with pytest.raises(LabelError, match="Varying: y must be one label per row"):
         Varying([[1.0]], [True, False])
     with pytest.raises(ParameterError, match="twice"):
         Varying([[1.0, 2.0]], [True], names=["a", "a"])

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from headwater.errors import EventError, ParameterError
 from headwater.learners.base import Learner
 from headwater.learners.linear import Linear
-from headwater.learners.query import Query, SelAda
+from headwater.rules.query import Query, SelAda
 
 __all__ = ["HeadwaterBudgetManager", "HeadwaterStrategy"]
 
@@ -75,7 +75,7 @@ class HeadwaterBudgetManager(BudgetManager):
         Parameters
         ----------
         utilities
-            A utility a candidate.
+            One utility per candidate.
         """
         return self._ask(utilities)[0]
 
@@ -94,7 +94,7 @@ class HeadwaterBudgetManager(BudgetManager):
         indices, asker = self._ask(utilities)
         if np.shape(candidates)[0] != len(utilities):
             raise EventError(
-                f"utilities: expected one a candidate, {np.shape(candidates)[0]} in all, got"
+                f"utilities: expected one per candidate, {np.shape(candidates)[0]} in all, got"
                 f" {len(utilities)}."
             )
         if indices.tolist() != sorted(np.asarray(queried_indices).tolist()):
@@ -116,7 +116,7 @@ class HeadwaterBudgetManager(BudgetManager):
     def _validate_data(self, utilities: Any) -> NDArray[np.float64]:
         utilities = super()._validate_data(utilities)
         if utilities.ndim != 1 or not np.isfinite(utilities).all():
-            raise EventError("utilities: expected one finite number a candidate.")
+            raise EventError("utilities: expected one finite number per candidate.")
         if not hasattr(self, "asker_"):
             self.asker_ = _asker(self._rule(), self.random_state)
         return utilities
@@ -141,7 +141,7 @@ class HeadwaterBudgetManager(BudgetManager):
 def _asker(rule: Query, random_state: Any) -> Learner:
     """A learner whose one weight is 1, so that an event's value is its margin."""
     seed = check_random_state(deepcopy(random_state)).randint(2**31 - 1)
-    learner = Linear(update="pa", query=rule, normalize=None, intercept=False, seed=int(seed))
+    learner = Linear(update="pa", query=rule, scale=None, intercept=False, seed=int(seed))
     learner.learn_one({0: 1.0}, True)
     return learner
 

@@ -35,9 +35,9 @@ OUTPUTS = ("prediction", "probability", "margin")
 
 
 def signature_of(learner: Learner) -> ModelSignature:
-    """The signature of a learner as a model: any columns in, a prediction a row out.
+    """The signature of a learner as a model: any columns in, one prediction per row out.
 
-    Its one parameter, `output`, is what to predict: `"prediction"`, `"probability"` (a column a
+    Its one parameter, `output`, is what to predict: `"prediction"`, `"probability"` (one column per
     label) or `"margin"`.
 
     Parameters
@@ -54,7 +54,7 @@ def signature_of(learner: Learner) -> ModelSignature:
     (True, ['prediction': string (required)])
     """
     kinds = {type(label) for label in learner.labels}
-    if not kinds and learner._parts().labels == "number":
+    if learner.task == "regression":
         kind = DataType.double
     elif kinds == {bool}:
         kind = DataType.boolean

@@ -45,7 +45,7 @@ Pair: TypeAlias = tuple[Label | None, Label | None]
 """The labels (negative, positive) of two classes; None: not met yet."""
 
 
-class _Estimator(base.Estimator):
+class _RiverEstimator(base.Estimator):
     """What all have in common: a learner inside, made of the same parameters."""
 
     _kind: ClassVar[type[Learner]]
@@ -103,7 +103,7 @@ def _read(x: Any) -> Event:
     return {" ".join(map(str, n)) if isinstance(n, tuple) else n: v for n, v in x.items()}
 
 
-class _Classifier(_Estimator, base.MiniBatchClassifier):
+class _Classifier(_RiverEstimator, base.MiniBatchClassifier):
     """A classifier: labels go in and out as River's users write them."""
 
     classes: Any
@@ -111,7 +111,7 @@ class _Classifier(_Estimator, base.MiniBatchClassifier):
 
     @property
     def _multiclass(self) -> bool:
-        return self._learner._parts().labels == "multiclass"
+        return self._learner.task == "multiclass"
 
     @property
     def _spells(self) -> bool:
@@ -140,7 +140,7 @@ class _Classifier(_Estimator, base.MiniBatchClassifier):
         return _spelled(self._pair)[bool(prediction)] if self._spells else prediction
 
     def predict_proba_one(self, x: Event) -> dict[Any, float]:
-        """A probability a label."""
+        """One probability per label."""
         probabilities = self._learner.predict_proba_one(_read(x))
         if not self._spells:
             return probabilities
@@ -160,7 +160,7 @@ class _Classifier(_Estimator, base.MiniBatchClassifier):
         return pd.Series([labels[side] for side in predicted.tolist()], index=X.index)
 
     def predict_proba_many(self, X: "pd.DataFrame") -> "pd.DataFrame":
-        """`predict_proba_one` of each row, a column a label."""
+        """`predict_proba_one` of each row, one column per label."""
         import pandas as pd
 
         table = self._learner.predict_proba_many(X)
@@ -339,7 +339,7 @@ class FESL(_Classifier, kind=fesl.FESL, fixed={"loss": "logistic"}):
     """
 
 
-class PARegressor(_Estimator, base.MiniBatchRegressor, kind=regression.PARegressor):
+class PARegressor(_RiverEstimator, base.MiniBatchRegressor, kind=regression.PARegressor):
     """`headwater.PARegressor` for River.
 
     Examples
@@ -371,8 +371,8 @@ class PARegressor(_Estimator, base.MiniBatchRegressor, kind=regression.PARegress
 class Active(active.base.ActiveLearningClassifier):
     """A classifier that says which labels it wants: `predict_one` gives (prediction, ask).
 
-    River's evaluators recognise it: only labels that were asked for are learned, and counted. A
-    running view (`normalize`) counts every event, and those that are learned once more.
+    River's evaluators recognise it: only labels that were asked for are learned, and counted. The
+    running scaler (`scale`) counts every event, and those that are learned a second time.
 
     Parameters
     ----------

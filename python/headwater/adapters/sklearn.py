@@ -7,7 +7,7 @@ their names and may come and go from batch to batch.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -24,30 +24,31 @@ import numpy as np
 import scipy.sparse  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from headwater.catalogue import named, names
 from headwater.errors import EventError, LabelError, ParameterError
-from headwater.learners import batches, frames
+from headwater.inputs import batches, frames
 from headwater.learners.base import Learner
+from headwater.learners.fesl import FESL
 from headwater.learners.linear import Linear
-from headwater.learners.names import named, names
 from headwater.learners.regression import PARegressor
-from headwater.learners.update import Update
-from headwater.limits import check
+from headwater.parameters import COUNT, argument_limits
+from headwater.rules.update import Update
 from headwater.types import Name
 
 __all__ = ["HeadwaterClassifier", "HeadwaterRegressor"]
 
 
-class Rows(NamedTuple):
-    """Rows, and the names of their features."""
+class InputRows(NamedTuple):
+    """Rows as they were read, and the names of their features."""
 
     arrays: Any
     names: list[Name] | None
     """None: the numbers of the columns."""
     columns: list[str] | None = None
-    """The columns of an open feature space; one of text has a feature a word."""
+    """The columns of an open feature space; one of text has one feature per word."""
 
 
-class _Estimator(BaseEstimator):
+class _SklearnEstimator(BaseEstimator):
     """What both have in common: parameters, rows, and passes over them."""
 
     def __init__(
@@ -55,7 +56,7 @@ class _Estimator(BaseEstimator):
         algorithm: str,
         C: float | None,
         params: Mapping[str, Any] | None,
-        epochs: int,
+        epochs: Annotated[int, COUNT],
         shuffle: bool,
         feature_space: Literal["fixed", "open"],
         random_state: Any,
@@ -71,8 +72,8 @@ class _Estimator(BaseEstimator):
     def _given(self) -> dict[str, Any]:
         """The algorithm's parameters that were given; the others are checked."""
         owner = type(self).__name__
-        limited = ("epochs", "shuffle", "feature_space")
-        check(owner, **{name: getattr(self, name) for name in limited})
+        for name, limit in argument_limits(_SklearnEstimator.__init__).items():
+            limit.check(owner, name, getattr(self, name))
         if self.params is not None and not isinstance(self.params, Mapping):
             raise ParameterError(f"{owner}: params must be a dict or None, got {self.params!r}.")
         return dict(self.params or {}) | ({} if self.C is None else {"C": self.C})
@@ -82,7 +83,7 @@ class _Estimator(BaseEstimator):
         self._generator = check_random_state(self.random_state)
         return int(self._generator.randint(2**31 - 1))
 
-    def _read(self, X: Any, *, first: bool) -> Rows:
+    def _read(self, X: Any, *, first: bool) -> InputRows:
         """The rows of X; those of a later batch must fit the first."""
         columns = _named_columns(X)
         is_named = columns is not None
@@ -99,7 +100,7 @@ class _Estimator(BaseEstimator):
                 (indptr, indices, data, width), listed = frames.read_frame(X, None)
                 shape = len(indptr) - 1, width
                 arrays = scipy.sparse.csr_array((data, indices, indptr), shape=shape)
-                return Rows(arrays, listed, columns)
+                return InputRows(arrays, listed, columns)
         rows = validate_data(
             self,
             X,
@@ -109,7 +110,7 @@ class _Estimator(BaseEstimator):
             reset=first,
         )
         fitted = getattr(self, "feature_names_in_", None)
-        return Rows(rows, None if fitted is None else fitted.tolist())
+        return InputRows(rows, None if fitted is None else fitted.tolist())
 
     def _forget_names(self) -> None:
         if hasattr(self, "feature_names_in_"):
@@ -122,11 +123,11 @@ class _Estimator(BaseEstimator):
             self.feature_names_in_ = np.array(list(met), dtype=object)
             self.n_features_in_ = len(met)
 
-    def _learn_all(self, learner: Learner, rows: Rows, y: NDArray[Any]) -> None:
+    def _learn_all(self, learner: Learner, rows: InputRows, y: NDArray[Any]) -> None:
         """Learn the rows `epochs` times from the beginning."""
         count = rows.arrays.shape[0]
         if count != len(y):
-            raise LabelError(f"y: expected one label a row, {count} in all, got {len(y)}.")
+            raise LabelError(f"y: expected one label per row, {count} in all, got {len(y)}.")
         for _ in range(self.epochs):
             order = np.arange(len(y))
             if self.shuffle:
@@ -135,7 +136,7 @@ class _Estimator(BaseEstimator):
         self.learner_ = learner
         self._remember_columns(rows.columns)
 
-    def _learn_more(self, learner: Learner, rows: Rows, y: NDArray[Any]) -> None:
+    def _learn_more(self, learner: Learner, rows: InputRows, y: NDArray[Any]) -> None:
         """Learn the rows once, in their order."""
         learner.learn_many(rows.arrays, y, names=rows.names)
         self.learner_ = learner
@@ -157,7 +158,7 @@ def _named_columns(X: Any) -> list[str] | None:
     return listed if all(isinstance(name, str) for name in listed) else None
 
 
-def _target(owner: _Estimator, y: Any) -> NDArray[Any]:
+def _target(owner: _SklearnEstimator, y: Any) -> NDArray[Any]:
     if y is None:
         raise LabelError(
             f"y: {type(owner).__name__} requires y to be passed, but the target y is None."
@@ -168,7 +169,7 @@ def _target(owner: _Estimator, y: Any) -> NDArray[Any]:
     return plain
 
 
-class HeadwaterClassifier(ClassifierMixin, _Estimator):
+class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
     """A classifier of Headwater for scikit-learn.
 
     NaN, and what a sparse matrix does not store, is an absent feature.
@@ -237,7 +238,7 @@ class HeadwaterClassifier(ClassifierMixin, _Estimator):
         X
             Rows: an array, a sparse matrix or a DataFrame.
         y
-            A class a row.
+            One class per row.
         """
         given = self._given()
         self._forget_names()
@@ -255,7 +256,7 @@ class HeadwaterClassifier(ClassifierMixin, _Estimator):
         X
             Rows: an array, a sparse matrix or a DataFrame.
         y
-            A class a row.
+            One class per row.
         classes
             All classes that will come; the first call needs them.
         """
@@ -299,10 +300,10 @@ class HeadwaterClassifier(ClassifierMixin, _Estimator):
         """Whether the algorithm is made for more than two classes."""
         if self.algorithm not in names():
             return True  # Linear, or a name that `fit` will refuse
-        return named(self.algorithm)._parts().labels == "multiclass"
+        return named(self.algorithm).task == "multiclass"
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The margin of each row; of more than two classes a score a class.
+        """The margin of each row; of more than two classes one score per class.
 
         Parameters
         ----------
@@ -327,7 +328,7 @@ class HeadwaterClassifier(ClassifierMixin, _Estimator):
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """A probability a class, in the order of `classes_`.
+        """One probability per class, in the order of `classes_`.
 
         Parameters
         ----------
@@ -344,7 +345,7 @@ class HeadwaterClassifier(ClassifierMixin, _Estimator):
         return tags
 
 
-class HeadwaterRegressor(RegressorMixin, _Estimator):
+class HeadwaterRegressor(RegressorMixin, _SklearnEstimator):
     """A regressor of Headwater for scikit-learn.
 
     NaN, and what a sparse matrix does not store, is an absent feature.
@@ -404,7 +405,7 @@ class HeadwaterRegressor(RegressorMixin, _Estimator):
         X
             Rows: an array, a sparse matrix or a DataFrame.
         y
-            A number a row.
+            One number per row.
         """
         given = self._given()
         self._forget_names()
@@ -420,7 +421,7 @@ class HeadwaterRegressor(RegressorMixin, _Estimator):
         X
             Rows: an array, a sparse matrix or a DataFrame.
         y
-            A number a row.
+            One number per row.
         """
         given, first = self._given(), not hasattr(self, "learner_")
         rows, numbers = self._read(X, first=first), _target(self, y)
@@ -433,12 +434,12 @@ class HeadwaterRegressor(RegressorMixin, _Estimator):
         if self.algorithm == "PARegressor":
             return _made(PARegressor, given)
         learner = named(self.algorithm, **given)
-        if not hasattr(learner, "loss"):
+        if not isinstance(learner, FESL):
             raise ParameterError(
                 "HeadwaterRegressor: algorithm must be PARegressor or one of FESL's, got"
                 f" {self.algorithm}, which is a classifier."
             )
-        return dataclasses.replace(learner, loss="square")  # type: ignore[type-var]
+        return dataclasses.replace(learner, loss="square")
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The number of each row.
@@ -463,7 +464,7 @@ def _with_step(update: Any, C: float) -> Update:
 
 def _made(kind: type[Learner], given: dict[str, Any]) -> Learner:
     """A learner of these parameters, if it has them all."""
-    known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    known = [field.name for field in dataclasses.fields(kind)]
     for name in given:
         if name not in known:
             raise ParameterError(

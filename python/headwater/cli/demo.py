@@ -11,7 +11,7 @@ from headwater.cli.printing import drawn
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from headwater.experiments.demo import Demo
+    from headwater.demo.five_learners import Demo
 
 
 @click.command()
@@ -45,7 +45,7 @@ def demo(seed: int, events: int, out: Path) -> None:
     """
     from rich.console import Console
 
-    from headwater.experiments.tables import learner_table, sensor_table, verdict
+    from headwater.demo.tables import learner_table, sensor_table, verdict
 
     check_writable(out)
     console = Console()
@@ -58,10 +58,10 @@ def demo(seed: int, events: int, out: Path) -> None:
 
 
 def _run_live(events: int, seed: int, console: "Console") -> "Demo":
-    """The demo, with a bar a learner while it runs."""
+    """The demo, with one bar per learner while it runs."""
     from rich.progress import BarColumn, Progress, TextColumn
 
-    from headwater.experiments.demo import NAMES, run
+    from headwater.demo.five_learners import NAMES, run
 
     columns = (
         TextColumn("{task.description}"),
@@ -80,7 +80,7 @@ def _run_live(events: int, seed: int, console: "Console") -> "Demo":
 
 
 def _write_page(finished: "Demo", out: Path, console: "Console") -> None:
-    from headwater.experiments.page import page
+    from headwater.demo.page import page
 
     command = f"headwater demo --seed {finished.seed} --events {finished.events}"
     try:

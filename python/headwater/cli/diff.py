@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headwater.cli.knowledge import print_line, print_names, spelled
+from headwater.cli.printing import drawn
 from headwater.cli.sources import read_model, top_option
 from headwater.learners.base import Learner
-from headwater.learners.register import moves, weights_of
-from headwater.types import Feature, Name
+from headwater.learners.feature_history import moves, weights_of
+from headwater.types import Feature, Name, TextTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,9 +65,6 @@ def _missing(names: list[Name], others: list[Name], top: int) -> dict[str, Any]:
 
 
 def _print(console: "Console", before: str, after: str, told: dict[str, Any]) -> None:
-    from headwater.cli.printing import drawn
-    from headwater.experiments.tables import Table
-
     old, new = told["before"], told["after"]
     if told["same"]:
         console.print("The two models are the same, bit for bit.")
@@ -81,7 +79,7 @@ def _print(console: "Console", before: str, after: str, told: dict[str, Any]) ->
             ("events learned", "learned"),
         )
     )
-    console.print(drawn(Table(("", "before", "after", "change"), rows)))
+    console.print(drawn(TextTable(("", "before", "after", "change"), rows)))
     several = any(move["label"] is not None for move in told["moved"]["weights"])
     moved = tuple(
         (
@@ -96,6 +94,6 @@ def _print(console: "Console", before: str, after: str, told: dict[str, Any]) ->
         print_line(
             console, f"The weights that moved most, of {told['moved']['count']:,} that moved"
         )
-        console.print(drawn(Table(head, moved)))
+        console.print(drawn(TextTable(head, moved)))
     print_names(console, "Gained, with a weight in the second only", told["gained"])
     print_names(console, "Lost, with a weight in the first only", told["lost"])

@@ -4,9 +4,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from headwater.cli.printing import drawn
 from headwater.learners.base import Learner
-from headwater.learners.register import born, gone, heaviest, weights_of
-from headwater.types import Feature, Label, Name
+from headwater.learners.feature_history import born, gone, heaviest, weights_of
+from headwater.types import Feature, Label, Name, TextTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,19 +48,13 @@ def knowledge(learner: Learner, top: int, since: int = 0) -> dict[str, Any]:
 
 def print_pairs(console: "Console", title: str, pairs: Iterable[tuple[str, object]]) -> None:
     """A table of two columns, what and how much."""
-    from headwater.cli.printing import drawn
-    from headwater.experiments.tables import Table
-
     rows = tuple((what, f"{v:,}" if type(v) is int else str(v)) for what, v in pairs)
     print_line(console, title)
-    console.print(drawn(Table(("", ""), rows)))
+    console.print(drawn(TextTable(("", ""), rows)))
 
 
 def print_knowledge(console: "Console", told: dict[str, Any]) -> None:
     """The heaviest weights, and the names that came and went."""
-    from headwater.cli.printing import drawn
-    from headwater.experiments.tables import Table
-
     several = any(weight["label"] is not None for weight in told["heaviest"])
     rows = [
         (spelled(w["name"]), *([spelled(w["label"])] if several else []), f"{w['weight']:+.4g}")
@@ -68,7 +63,7 @@ def print_knowledge(console: "Console", told: dict[str, Any]) -> None:
     if rows:
         head = ("feature", "label", "weight") if several else ("feature", "weight")
         print_line(console, "The heaviest weights")
-        console.print(drawn(Table(head, tuple(rows))))
+        console.print(drawn(TextTable(head, tuple(rows))))
     print_names(console, "Born, first learned from in the last tenth", told["born"])
     print_names(console, "Gone, silent for ten times their usual interval", told["gone"])
 

@@ -13,7 +13,7 @@ import click
 from headwater.cli.mistakes import Mistake, check_apart, check_writable, disk
 from headwater.cli.sources import event_options, open_events, read_model, reading
 from headwater.errors import EventError, StepError
-from headwater.files.events import EventFile
+from headwater.inputs.files import EventFile
 from headwater.learners.base import Learner
 from headwater.types import Label
 
@@ -45,7 +45,7 @@ def predict(
 ) -> None:
     """Predict the events of a file with a saved model, which stays as it is.
 
-    Writes a line an event: id (its number from 0 where it has none), prediction, margin,
+    Writes one line per event: id (its number from 0 where it has none), prediction, margin,
     query_probability (how likely the model would be to ask for its label) and the probability of
     each label.
     """
@@ -78,7 +78,7 @@ def _stream(out: Path | None) -> Iterator[TextIO]:
 def _write(
     learner: Learner, events: EventFile, stream: TextIO, as_json: bool
 ) -> tuple[int, list[str]]:
-    """A line an event; how many there were, and why some could not be predicted."""
+    """One line per event; how many there were, and why some could not be predicted."""
     labels = learner.labels
     write = _json_writer(stream, labels) if as_json else _csv_writer(stream, labels)
     count = 0

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from headwater.types import TextTable
+
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-    from headwater.experiments.tables import Table
 
-
-def drawn(table: "Table", title: str | None = None) -> "RichTable":
+def drawn(table: TextTable, title: str | None = None) -> "RichTable":
     """A table as the terminal shows it: the first column to the left, the others to the right.
 
     A head without any words is left out.

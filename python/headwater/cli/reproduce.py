@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from headwater.cli.running import carry_out_live, options
+from headwater.cli.study_progress import carry_out_live, options
 from headwater.errors import ParameterError
 
 PAPERS = ("flls", "olsf", "paa", "fesl", "olvf")
@@ -33,7 +33,7 @@ def reproduce(
     A run that was stopped goes on where it was. Studies that only draw a figure have no more
     repeats than their own.
     """
-    from headwater.experiments.study import studies_of
+    from headwater.studies.study import studies_of
 
     papers = PAPERS if paper == "all" else (paper,)
     studies = [study for one in papers for study in studies_of(one, table)]

@@ -14,7 +14,7 @@ from headwater.cli.mistakes import STOPPED, Mistake, check_apart, check_writable
 from headwater.cli.settings import build
 from headwater.cli.sources import event_options, open_events, read_model, reading, top_option
 from headwater.errors import EventFileError
-from headwater.files.events import EventFile
+from headwater.inputs.files import EventFile
 from headwater.learners.base import Learner
 from headwater.types import FileRun
 
@@ -35,7 +35,7 @@ class StoppedError(Exception):
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A parameter of the learner, or of a slot: C=0.5, update=pa1, update.C=0.5. Repeatable.",
+    help="A parameter of the learner or a component: C=0.5, update=pa1, update.C=0.5. Repeatable.",
 )
 @click.option("--budget", type=float, metavar="SHARE", help="Share of the labels to ask for.")
 @click.option(
@@ -101,7 +101,7 @@ def run(
     if save is not None:
         with disk(save):
             model.save(save)
-    number_wanted = model._parts().labels == "number"
+    number_wanted = model.task == "regression"
     summary = {
         "learner": repr(model),
         **_counts(finished, number_wanted),
@@ -273,7 +273,7 @@ def _notes(model: Learner, finished: FileRun) -> Iterator[str]:
 
 def _only_label(model: Learner) -> Any:
     """The one label that the model has ever learned; None if there were several."""
-    if model._parts().labels == "multiclass":
+    if model.task == "multiclass":
         return model.labels[0] if len(model.labels) == 1 else None
     negatives, positives = model._learned_of_each()
     if (negatives == 0) == (positives == 0):

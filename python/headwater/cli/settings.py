@@ -7,20 +7,20 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from headwater.catalogue import algorithm, known, with_rate
 from headwater.cli.mistakes import Mistake
-from headwater.experiments.learners import algorithm, known, with_rate
 from headwater.learners.base import Learner
-from headwater.learners.normalize import Normalize
-from headwater.learners.query import Query
-from headwater.learners.slots import Slot
-from headwater.learners.sparsify import Sparsify
-from headwater.learners.update import Update
+from headwater.rules.component import Component
+from headwater.rules.query import Query
+from headwater.rules.scale import Scale
+from headwater.rules.sparsify import Sparsify
+from headwater.rules.update import Update
 
-SLOTS: dict[str, type[Slot]] = {
+COMPONENTS: dict[str, type[Component]] = {
     "update": Update,
     "query": Query,
     "sparsify": Sparsify,
-    "normalize": Normalize,
+    "scale": Scale,
 }
 WORDS = {"True": True, "False": False, "none": None, "None": None, "inf": math.inf}
 
@@ -39,7 +39,7 @@ def build(name: str, settings: Sequence[str], budget: float | None, seed: int) -
         word = given[kind] if kind in given else make().parameters()[kind]
         given[kind] = _filled(name, kind, word, fields)
     if budget is not None:
-        if isinstance(given.get("query"), Slot):
+        if isinstance(given.get("query"), Component):
             raise Mistake("--budget sets the query rule's rate; leave out --set query.NAME=VALUE.")
         rated = with_rate(takes, given, budget)
         if rated is None:
@@ -96,13 +96,13 @@ def value_of(text: str) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _filled(owner: str, kind: str, word: Any, fields: dict[str, Any]) -> Slot:
-    """A slot's value with some of its parameters set."""
-    if kind not in SLOTS:
+def _filled(owner: str, kind: str, word: Any, fields: dict[str, Any]) -> Component:
+    """A component with some of its parameters set."""
+    if kind not in COMPONENTS:
         raise Mistake(f"--set: {kind} of {owner} has no parameters of its own.")
     if word is None:
         raise Mistake(f"--set: {kind} of {owner} is none; fill it first: --set {kind}=WORD.")
-    value = SLOTS[kind].of(owner, word)
+    value = COMPONENTS[kind].of(owner, word)
     for field in fields:
         if field not in value.parameters():
             has = ", ".join(f"{kind}.{name}" for name in value.parameters()) or "none"
@@ -112,8 +112,8 @@ def _filled(owner: str, kind: str, word: Any, fields: dict[str, Any]) -> Slot:
 
 def _no_parameter(name: str, parameter: str, takes: frozenset[str]) -> str:
     has = f"--set: {name} has no parameter {parameter!r}; it has {', '.join(sorted(takes))}."
-    slots = [kind for kind in SLOTS if kind in takes]
-    return f"{has} A slot's own are set like {slots[0]}.C=0.5." if slots else has
+    kinds = [kind for kind in COMPONENTS if kind in takes]
+    return f"{has} A component's own are set like {kinds[0]}.C=0.5." if kinds else has
 
 
 def _no_rate(name: str, takes: frozenset[str]) -> str:

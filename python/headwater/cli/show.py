@@ -7,7 +7,7 @@ import click
 
 from headwater.cli.knowledge import knowledge, print_knowledge, print_pairs, spelled
 from headwater.cli.sources import read_model, top_option
-from headwater.learners.saving import write_header
+from headwater.learners.model_file import write_header
 
 
 @click.command()
@@ -40,10 +40,10 @@ def show(model: Path, top: int, as_json: bool) -> None:
     print_pairs(console, f"{model}: {header['class']}", parameters)
     bounded = (
         []
-        if learner.max_features is None
+        if told["parameters"].get("max_features") is None
         else [
             ("new names refused", learner.refused),
-            ("features let go", learner.evicted),
+            ("features evicted", learner.evicted),
         ]
     )
     pairs = [

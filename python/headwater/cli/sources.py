@@ -9,8 +9,8 @@ import click
 
 from headwater.cli.mistakes import Mistake, disk
 from headwater.errors import LabelError, ParameterError
-from headwater.files.events import SUFFIXES, EventFile
-from headwater.files.events import open as open_file
+from headwater.inputs.files import SUFFIXES, EventFile
+from headwater.inputs.files import open as open_file
 from headwater.learners.base import Learner, load
 
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))

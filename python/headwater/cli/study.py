@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from headwater.cli.running import carry_out_live, options
+from headwater.cli.study_progress import carry_out_live, options
 from headwater.errors import ParameterError
 
 
@@ -27,8 +27,8 @@ def study(
     FILE is a TOML file, or the name of a study that comes with the package. A study that was
     stopped goes on where it was.
     """
-    from headwater.experiments.plan import read_study
-    from headwater.experiments.study import packaged
+    from headwater.studies.plan import read_study
+    from headwater.studies.study import packaged
 
     known = packaged()
     path = known.get(file, Path(file))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.datasets.registry import FOLDER_VARIABLE, Entry, entry
-from headwater.datasets.svmlight import Csr, read_svmlight
+from headwater.datasets.svmlight import SvmlightRows, read_svmlight
 from headwater.errors import DatasetError
 from headwater.streams.base import Stream, filled, rows_of
 from headwater.types import Rows
@@ -40,11 +40,11 @@ class Dataset(Stream):
     entry: Entry
     """What the registry knows of it."""
     y: NDArray[np.int64]
-    """A label a row: −1 or +1; with several classes 1, 2, ..."""
+    """One label per row: −1 or +1; with several classes 1, 2, ..."""
     names: list[int]
     """The numbers of the columns, from 1."""
 
-    def __init__(self, entry: Entry, d: int, stored: Csr) -> None:
+    def __init__(self, entry: Entry, d: int, stored: SvmlightRows) -> None:
         for array in stored:
             array.setflags(write=False)
         self.entry = entry
@@ -145,7 +145,7 @@ def _load(entry: Entry, path: Path, changed: int, size: int) -> Dataset:
     return Dataset(entry, entry.d, stored)
 
 
-def check_counts(entry: Entry, where: str, stored: Csr) -> None:
+def check_counts(entry: Entry, where: str, stored: SvmlightRows) -> None:
     """Raise unless there are as many of everything as the entry says."""
     counts = {
         "rows": (entry.n, len(stored.labels)),

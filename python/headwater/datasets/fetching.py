@@ -14,7 +14,7 @@ import numpy as np
 
 from headwater.datasets.dataset import check_counts, check_text, how_to_get, load
 from headwater.datasets.registry import Entry, entry
-from headwater.datasets.svmlight import Csr, format_svmlight, read_svmlight
+from headwater.datasets.svmlight import SvmlightRows, format_svmlight, read_svmlight
 from headwater.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _unpacked(where: str, packed: bytes) -> bytes:
     return packed
 
 
-def _with_our_labels(rows: Csr) -> Csr:
+def _with_our_labels(rows: SvmlightRows) -> SvmlightRows:
     """Two labels become −1 and +1, several 1, 2, ..., in their order."""
     found, class_of = np.unique(rows.labels, return_inverse=True)
     ours = np.array([-1, 1]) if len(found) == 2 else np.arange(1, len(found) + 1)

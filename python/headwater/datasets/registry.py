@@ -1,4 +1,4 @@
-"""What is known of each data set: the table in `registry.csv`, a row a set."""
+"""What is known of each data set: the table in `registry.csv`, one row per set."""
 
 import csv
 import difflib

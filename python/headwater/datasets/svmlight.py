@@ -1,4 +1,4 @@
-"""svmlight text: a label, then `index:value` pairs, a row a line.
+"""svmlight text: a label, then `index:value` pairs, one row per line.
 
 Indices count from 1 and ascend; zeros may be left out. The core reads it.
 """
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from headwater import _core
 from headwater.errors import DatasetError, EventFileError
-from headwater.files.events import BatchParts
+from headwater.inputs.records import BatchParts
 from headwater.types import Label
 
 AT_ONCE = 1 << 15  # rows
 
 
-class Csr(NamedTuple):
-    """The three arrays of CSR and a label a row."""
+class SvmlightRows(NamedTuple):
+    """The three arrays of CSR and one label per row."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -27,7 +27,7 @@ class Csr(NamedTuple):
     labels: NDArray[np.int64]
 
 
-def read_svmlight(path: Path, d: int, where: str | None = None) -> Csr:
+def read_svmlight(path: Path, d: int, where: str | None = None) -> SvmlightRows:
     """Read a file of svmlight text with `d` columns, packed or not; column 1 becomes index 0.
 
     An error names `where`, by default the file, and the row.
@@ -48,7 +48,7 @@ def read_svmlight(path: Path, d: int, where: str | None = None) -> Csr:
     except EventFileError as reason:
         raise DatasetError(where + str(reason).removeprefix(str(path))) from None
     ends = np.cumsum(np.concatenate(lengths), dtype=np.int64)
-    return Csr(
+    return SvmlightRows(
         indptr=np.concatenate([np.zeros(1, np.int64), ends]),
         indices=np.concatenate(indices),
         data=np.concatenate(data),
@@ -79,7 +79,7 @@ def _whole(here: str, first: int, labels: list[Label | None]) -> NDArray[np.int6
     return np.array(labels, np.int64)
 
 
-def format_svmlight(rows: Csr) -> bytes:
+def format_svmlight(rows: SvmlightRows) -> bytes:
     """The text of rows: zeros left out, whole numbers without a point, +1 with its sign."""
     sign = "+d" if set(rows.labels.tolist()) <= {-1, 1} else "d"
     lines = []

@@ -2,11 +2,11 @@
 
 from headwater.evaluation.choice import Choice, cross_validated
 from headwater.evaluation.comparison import PairedTest, paired_t_test
+from headwater.evaluation.error_estimate import ErrorEstimate, Interval, audited, estimate_error
 from headwater.evaluation.held_out import held_out, sparsity
-from headwater.evaluation.honest import ErrorEstimate, Interval, audited, estimate_error
 from headwater.evaluation.prequential import Prequential, learning_curve, prequential
 from headwater.evaluation.scores import ClassScores, Scores
-from headwater.evaluation.widths import AtRate, width_for_rate
+from headwater.evaluation.width_search import AtRate, width_for_rate
 
 __all__ = [
     "AtRate",

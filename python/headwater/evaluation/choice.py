@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from headwater.errors import EventError, LabelError, ParameterError
 from headwater.evaluation.held_out import held_out
 from headwater.evaluation.rows import as_rows, picked
 from headwater.evaluation.scores import NUMBERS
-from headwater.limits import check
+from headwater.parameters import SEED, checked, whole
 from headwater.streams.table import labels_of
 from headwater.types import Trace
 
@@ -53,15 +53,16 @@ Score = str | Callable[[NDArray[np.float64], NDArray[Any]], float]
 LOWER_IS_BETTER = {"errors", "cost", "asked"}
 
 
+@checked
 def cross_validated(
     make: Callable[[float], Tried],
     X: Any,
     y: Any,
     grid: Iterable[float],
-    folds: int = 5,
+    folds: Annotated[int, whole("a whole number, 2 or above", lambda v: v >= 2)] = 5,
     score: Score = "balanced_accuracy",
     *,
-    seed: int = 0,
+    seed: Annotated[int, SEED] = 0,
 ) -> Choice:
     """The value of a parameter that does best on parts of the stream that were left out.
 
@@ -84,7 +85,7 @@ def cross_validated(
         The name of a score of `Scores` (or of `ClassScores`), or a function of the margins and the
         labels; the higher the better.
     seed
-        Same seed: same folds.
+        The same seed gives the same folds.
 
     Examples
     --------
@@ -94,7 +95,6 @@ def cross_validated(
     >>> choice.value
     0.001
     """
-    check("cross_validated", folds=folds, seed=seed)
     values = sorted(set(grid))
     if not values:
         raise ParameterError("cross_validated: grid must hold at least one value, got none.")
@@ -105,7 +105,7 @@ def cross_validated(
     labels = labels_of("cross_validated", y, len(rows))
     if len(rows) < folds:
         raise EventError(
-            f"cross_validated: the stream must have an event a fold, {folds}, got {len(rows)}."
+            f"cross_validated: the stream must have one event per fold, {folds}, got {len(rows)}."
         )
     fold_of = np.random.default_rng(seed).permutation(len(rows)) % folds
     scores: dict[float, list[float]] = {value: [] for value in values}

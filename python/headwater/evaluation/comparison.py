@@ -32,7 +32,7 @@ def paired_t_test(a: ArrayLike, b: ArrayLike) -> PairedTest:
     Parameters
     ----------
     a, b
-        A score a repeat; the repeats of both in the same order, at least two.
+        One score per repeat; the repeats of both in the same order, at least two.
 
     Examples
     --------

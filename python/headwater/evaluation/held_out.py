@@ -24,7 +24,7 @@ def held_out(
     X
         Events, as `margin_many` takes them.
     y
-        A label a row.
+        One label per row.
     costs, sensitivity_weight
         As in `Scores`; for two classes only.
 
@@ -59,14 +59,14 @@ def scores_for(
     sensitivity_weight: float = 0.5,
 ) -> Scores | ClassScores:
     """Empty scores of the kind that fits the learner."""
-    kind = learner._parts().labels
-    if kind == "number":
+    if learner.task == "regression":
         raise ParameterError(f"{owner}: model must predict classes, got {learner!r}.")
-    if kind == "multiclass":
+    if learner.task == "multiclass":
         if costs is not None:
             raise ParameterError(f"{owner}: costs are for two classes, and the model has several.")
         return ClassScores()
-    return Scores(classes=learner.classes, costs=costs, sensitivity_weight=sensitivity_weight)
+    classes = learner.parameters().get("classes")
+    return Scores(classes=classes, costs=costs, sensitivity_weight=sensitivity_weight)
 
 
 def sparsity(model: Any) -> float:
@@ -87,7 +87,7 @@ def sparsity(model: Any) -> float:
     """
     learner = learner_of("sparsity", model)
     known, weights = len(learner.features()), learner.weights()
-    if learner._parts().labels == "multiclass":
+    if learner.task == "multiclass":
         known *= len(learner.labels)
         kept = sum(map(len, weights.values()))
     else:

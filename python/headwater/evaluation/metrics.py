@@ -101,7 +101,7 @@ def _aligned(
     y: NDArray[Any] = np.asarray(labels)
     if q.shape != y.shape:
         raise LabelError(
-            f"{owner}: labels must be one a margin, got shapes {y.shape} and {q.shape}."
+            f"{owner}: labels must be one per margin, got shapes {y.shape} and {q.shape}."
         )
     return q, positives(owner, y)
 

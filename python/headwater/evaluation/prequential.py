@@ -7,7 +7,7 @@ the same as a session with an oracle that answers at once.
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from headwater.evaluation.held_out import held_out, learner_of, scores_for, spar
 from headwater.evaluation.rows import as_rows, stretch
 from headwater.evaluation.scores import ClassScores, Scores
 from headwater.learners.base import Learner
-from headwater.limits import check
+from headwater.parameters import COUNT, checked
 from headwater.session import Session
 from headwater.streams.base import Stream, events_of
 from headwater.streams.table import labels_of
@@ -39,11 +39,11 @@ class Prequential:
     ends
         How many events had been met at the end of each window.
     windows
-        By name, an array with a value a window: the scores of the window's events alone, its
+        By name, an array with one value per window: the scores of the window's events alone, its
         `seconds`, and the `sparsity` at its end.
     tested
-        By name, an array with a value a window: the scores of the model, as it was at the window's
-        end, on the test data. Empty without test data.
+        By name, an array with one value per window: the scores on the test data of the model as it
+        was at the window's end. Empty without test data.
 
     Examples
     --------
@@ -64,11 +64,12 @@ class Prequential:
     tested: dict[str, NDArray[np.float64]]
 
 
+@checked
 def prequential(
     model: Learner | Session,
     stream: Stream | tuple[Any, Any],
     *,
-    window: int = 1_000,
+    window: Annotated[int, COUNT] = 1_000,
     costs: tuple[float, float] | None = None,
     sensitivity_weight: float = 0.5,
 ) -> Prequential:
@@ -95,7 +96,6 @@ def prequential(
     >>> at_once.scores.errors < late.scores.errors
     True
     """
-    check("prequential", window=window)
     length = _length("prequential", stream)
     ends = [*range(window, length, window), length]
     return _run(
@@ -109,13 +109,14 @@ def prequential(
     )
 
 
+@checked
 def learning_curve(
     model: Learner | Session,
     stream: Stream | tuple[Any, Any],
     X: Any,
     y: Any,
     *,
-    points: int = 10,
+    points: Annotated[int, COUNT] = 10,
     costs: tuple[float, float] | None = None,
     sensitivity_weight: float = 0.5,
 ) -> Prequential:
@@ -141,7 +142,6 @@ def learning_curve(
     >>> bool(accuracy[0] < accuracy[-1])
     True
     """
-    check("learning_curve", points=points)
     length = _length("learning_curve", stream)
     ends = sorted({-(-length * point // points) for point in range(1, points + 1)})
     return _run(

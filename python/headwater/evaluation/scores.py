@@ -9,14 +9,14 @@ there, and is an error whatever the label.
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headwater.errors import EventError, LabelError, ParameterError
 from headwater.evaluation.metrics import margins_of, positives
-from headwater.limits import check
+from headwater.parameters import CLASSES, INSIDE, Limit, checked, read_number, tuple_of
 from headwater.types import Label
 
 # The ROC AUC is that of margins sorted into bins: 128 to a factor of 2, from 2^-30 to 2^20, on both
@@ -24,6 +24,13 @@ from headwater.types import Label
 STEPS = 128
 LOWEST, HIGHEST = -30, 20
 BINS = STEPS * (HIGHEST - LOWEST)  # on each side
+
+
+COSTS = Limit(
+    tuple_of(read_number),
+    lambda v: len(v) == 2 and all(0 <= cost < math.inf for cost in v),
+    "(of a missed positive, of a false alarm), finite numbers, 0 or above",
+)
 
 
 class Scores:
@@ -50,21 +57,21 @@ class Scores:
     (0.5, 0.5, 0.5)
     """
 
+    @checked
     def __init__(
         self,
         *,
-        classes: Sequence[Label] | None = None,
-        costs: tuple[float, float] | None = None,
-        sensitivity_weight: float = 0.5,
+        classes: Annotated[Sequence[Label], CLASSES] | None = None,
+        costs: Annotated[tuple[float, float], COSTS] | None = None,
+        sensitivity_weight: Annotated[float, INSIDE] = 0.5,
     ) -> None:
-        plain = check("Scores", classes=classes, costs=costs, sensitivity_weight=sensitivity_weight)
-        self.classes: tuple[Label, ...] | None = plain["classes"]
+        self.classes = classes
         if self.classes is not None and len(self.classes) != 2:
             raise ParameterError(
                 f"Scores: classes must be (negative, positive), got {self.classes!r}."
             )
-        self.costs: tuple[float, float] | None = plain["costs"]
-        self.sensitivity_weight: float = plain["sensitivity_weight"]
+        self.costs = costs
+        self.sensitivity_weight = sensitivity_weight
         self.errors = 0
         self.asked = 0
         self.true_positives = 0

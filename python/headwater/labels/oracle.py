@@ -3,11 +3,11 @@
 import heapq
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from headwater._core import Decision
 from headwater.errors import LabelError, ParameterError
-from headwater.limits import check
+from headwater.parameters import NOT_NEGATIVE, RATE, SEED, checked
 from headwater.types import Id, Label
 
 Delay = int | tuple[int, int] | Callable[[Id], int]
@@ -21,7 +21,7 @@ class Oracle:
     Parameters
     ----------
     labels
-        A label an event: a sequence (the id is its place) or a mapping by id. None and NaN: a
+        One label per event: a sequence (the id is its place) or a mapping by id. None and NaN: a
         question that is never answered.
     delay
         Events until an answer comes: a number, `(least, most)` for a random one between them, or
@@ -35,7 +35,7 @@ class Oracle:
     price
         What a question costs, answered or not.
     seed
-        Same seed and same questions: same answers.
+        The same seed and the same questions give the same answers.
 
     Examples
     --------
@@ -52,30 +52,29 @@ class Oracle:
     (3, 1.5)
     """
 
+    @checked
     def __init__(
         self,
         labels: Sequence[Any] | Mapping[Id, Any] | Any,
         *,
         delay: Delay = 0,
-        never: float = 0.0,
-        wrong: float = 0.0,
-        twice: float = 0.0,
-        price: float = 1.0,
-        seed: int = 0,
+        never: Annotated[float, RATE] = 0.0,
+        wrong: Annotated[float, RATE] = 0.0,
+        twice: Annotated[float, RATE] = 0.0,
+        price: Annotated[float, NOT_NEGATIVE] = 1.0,
+        seed: Annotated[int, SEED] = 0,
     ) -> None:
-        shares = {"never": never, "wrong": wrong, "twice": twice}
-        plain = check("Oracle", **shares, price=price, seed=seed)
-        self._never, self._wrong, self._twice = plain["never"], plain["wrong"], plain["twice"]
+        self._never, self._wrong, self._twice = never, wrong, twice
         self._delay = _read_delay(delay)
         self._labels = _read_labels(labels)
         self._known = sorted(set(filter(_is_there, self._labels.values())), key=repr)
         if self._wrong and len(self._known) < 2:
             raise ParameterError("Oracle: wrong needs at least two different labels.")
-        self._random = random.Random(plain["seed"])
+        self._random = random.Random(seed)
         self._now = 0
         self._due: list[tuple[int, int, Decision, Label]] = []  # time, number, question, answer
         self._count = 0
-        self.price: float = plain["price"]
+        self.price = price
         self.asked = 0
 
     @property

@@ -1,35 +1,29 @@
-"""Learners, and the slots that they are made of; all are imported, so that a file may name any."""
+"""The learners; all are imported, so that a model file may name any."""
 
 from headwater.learners import (
     fesl,
     flls,
     linear,
-    normalize,
     ofs,
     olsf,
     olvf,
     paa,
-    query,
     regression,
+    replication,
     second_order,
-    sparsify,
     spring,
-    update,
 )
 
 __all__ = [
     "fesl",
     "flls",
     "linear",
-    "normalize",
     "ofs",
     "olsf",
     "olvf",
     "paa",
-    "query",
     "regression",
+    "replication",
     "second_order",
-    "sparsify",
     "spring",
-    "update",
 ]

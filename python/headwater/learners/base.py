@@ -7,76 +7,34 @@ import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import NormalDist
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headwater import _core
 from headwater.errors import ModelFileError, ParameterError
-from headwater.files.events import EventFile, Format, OnError
-from headwater.files.events import open as open_file
-from headwater.learners import batches, frames
-from headwater.learners.normalize import Normalize
-from headwater.learners.query import Query
-from headwater.learners.saving import read_header, write_file, write_header
-from headwater.learners.slots import Slot, shown
-from headwater.learners.sparsify import Sparsify
-from headwater.learners.update import Balanced, DualLogistic, Update
-from headwater.limits import LIMITS, check
-from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Trace
-
-WhenFull = Literal["refuse", "oldest", "smallest"]
-"""What becomes of a new name where `max_features` are known."""
+from headwater.inputs import batches, frames
+from headwater.inputs.files import EventFile, Format, OnError
+from headwater.inputs.files import open as open_file
+from headwater.learners.model_file import read_header, write_file, write_header
+from headwater.learners.parts import Parts
+from headwater.learners.shared_parameters import shares
+from headwater.parameters import CLASSES, SEED, check_fields, whole_from
+from headwater.rules.component import shown
+from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Task, Trace
 
 
-@dataclasses.dataclass(frozen=True)
-class Parts:
-    """What a learner is made of, for the core: a model in the shell that all share."""
-
-    model: dict[str, Any]
-    query: Query
-    normalize: Normalize | None = None
-    closed: bool = False
-    intercept: bool = False
-    whole: bool = False
-    labels: Literal["binary", "multiclass", "number"] = "binary"
-
-
-def linear_model(
-    update: Update,
-    sparsify: Sparsify | None = None,
-    *,
-    task: Literal["binary", "multiclass", "number"] = "binary",
-    restarts: bool = False,
-    legacy: bool = False,
-    epsilon: float = 0.0,
-) -> dict[str, Any]:
-    """The linear model, for the core; dual steps have a model of their own there."""
-    if isinstance(update, DualLogistic):
-        return {
-            "kind": "dual_logistic",
-            **update.parameters(),
-            "sparsify": for_core(sparsify),
-            "task": task,
-            "restarts": restarts,
-        }
-    return {
-        "kind": "linear",
-        "update": for_core(update),
-        "sparsify": for_core(sparsify),
-        "task": "regression" if task == "number" else task,
-        "restarts": restarts,
-        "legacy": legacy,
-        "epsilon": epsilon,
-    }
-
-
+@shares
 class Learner(_core.Learner):
     """The verbs that every learner has; a subclass adds parameters and says what they mean.
 
     Parameters are fixed after construction, and `repr` rebuilds the learner.
+
+    Parameters
+    ----------
+    seed
+        The same seed and the same events give the same questions and the same weights.
 
     Examples
     --------
@@ -85,14 +43,12 @@ class Learner(_core.Learner):
     True
     """
 
-    _classes: ClassVar[dict[str, type["Learner"]]] = {}
-    classes: Sequence[Label] | None = None
-    max_features: int | None = None
-    when_full: WhenFull = "smallest"
-    seed: int
+    seed: Annotated[int, SEED] = 0
+    _owner: ClassVar[str] = ""  # whom errors name, if not the class itself
 
-    def __init_subclass__(cls) -> None:
-        Learner._classes.setdefault(cls.__name__, cls)
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        if not abstract:
+            _CLASSES.setdefault(cls.__name__, cls)
 
     def __init__(self) -> None:
         raise ParameterError(
@@ -100,28 +56,40 @@ class Learner(_core.Learner):
         )
 
     def __post_init__(self) -> None:
-        limited = {k: v for k, v in self.parameters().items() if k in LIMITS}
-        for name, value in check(type(self).__name__, **limited).items():
-            object.__setattr__(self, name, value)
+        check_fields(self, self._owner)
         self._assemble(None)
 
     def _parts(self) -> Parts:
         raise NotImplementedError
 
     def _assemble(self, state: bytes | None) -> None:
-        parts = self._parts()
+        parts, given = self._parts(), self.parameters()
+        most = given.get("max_features")
         self._build(
             model=parts.model,
-            query=for_core(parts.query),
-            scaled=parts.normalize is not None,
+            query=parts.query.for_core(),
+            scaled=parts.scale is not None,
             closed=parts.closed,
-            capacity=None if self.max_features is None else (self.max_features, self.when_full),
-            own="summary" if parts.whole else "intercept" if parts.intercept else "none",
-            task="regression" if parts.labels == "number" else parts.labels,
-            classes=self.classes,
+            capacity=None if most is None else (most, given["when_full"]),
+            own=parts.own,
+            task=parts.task,
+            classes=given.get("classes"),
             seed=self.seed,
             state=state,
         )
+
+    @property
+    def task(self) -> Task:
+        """What it predicts: "binary" one of two classes, "multiclass" one of several,
+        "regression" a number.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> hw.PAA().task, hw.MPAA().task, hw.PARegressor().task
+        ('binary', 'multiclass', 'regression')
+        """
+        return self._parts().task
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that the learner was made with, by name.
@@ -132,12 +100,12 @@ class Learner(_core.Learner):
         >>> hw.PAA(C=0.5).parameters()["C"]
         0.5
         """
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
     def __repr__(self) -> str:
         changed = (
             f"{f.name}={shown(getattr(self, f.name))}"
-            for f in dataclasses.fields(self)  # type: ignore[arg-type]
+            for f in dataclasses.fields(self)
             if getattr(self, f.name) != f.default
         )
         return f"{type(self).__name__}({', '.join(changed)})"
@@ -196,9 +164,9 @@ class Learner(_core.Learner):
             stored 0 is a 0), a dense array (NaN is absent), or a frame: a table of pandas, polars,
             pyarrow or any other that speaks Arrow (null is absent, text is an indicator).
         y
-            A label a row: a list, an array, or a column of one of these libraries.
+            One label per row: a list, an array, or a column of one of these libraries.
         names
-            A name a column; by default those of `X`, if it has any, else their numbers.
+            One name per column; by default those of `X`, if it has any, else their numbers.
 
         Examples
         --------
@@ -211,7 +179,7 @@ class Learner(_core.Learner):
         rows, columns = batches.read_rows(X, names)
         result = self._simulate(rows, columns, batches.read_labels(y))
         classes, margin, query_probability, asked = result
-        fields = (self._spell_out(classes, margin), margin, query_probability, asked)
+        fields = (self._predictions(classes, margin), margin, query_probability, asked)
         return Trace(*(frames.like(X, field) for field in fields))
 
     def simulate_file(
@@ -268,15 +236,15 @@ class Learner(_core.Learner):
         report = None if progress is None else lambda *told: progress(_file_run(*told))
         written = None if decisions is None else os.fspath(decisions)
         if file.is_columnar:
-            from headwater.learners.columnar import simulate_columnar
+            from headwater.inputs.columnar_run import simulate_columnar
 
-            return simulate_columnar(self, file, written, progress)
+            return simulate_columnar(self, self.task, file, written, progress)
         return _file_run(*self._simulate_file(file.source(), written, report))
 
-    def _spell_out(self, classes: NDArray[np.int64], margins: NDArray[np.float64]) -> NDArray[Any]:
-        if self._parts().labels == "number":
-            return margins.copy()  # in regression the margin is the prediction
-        return batches.spell_out(classes, self.labels)
+    def _predictions(
+        self, classes: NDArray[np.int64], margins: NDArray[np.float64]
+    ) -> NDArray[Any]:
+        return batches.predictions(self.task, classes, margins, self.labels)
 
     def learn_many(self, X: Any, y: Any, *, names: Sequence[Name] | None = None) -> None:
         """Learn a batch of events: `learn_one` on each row. Arguments as in `simulate`.
@@ -306,10 +274,10 @@ class Learner(_core.Learner):
         [True, False]
         """
         rows, columns = batches.read_rows(X, names)
-        return frames.like(X, self._spell_out(*self._predict_many(rows, columns)))
+        return frames.like(X, self._predictions(*self._predict_many(rows, columns)))
 
     def predict_proba_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
-        """`predict_proba_one` of each row: a column a label, in the order of `labels`.
+        """`predict_proba_one` of each row: one column per label, in the order of `labels`.
 
         An array, or for a frame one of its library. Arguments as in `simulate`. Changes nothing.
 
@@ -376,6 +344,41 @@ class Learner(_core.Learner):
         return from_bytes, (self.to_bytes(),)
 
 
+_CLASSES: dict[str, type[Learner]] = {}
+"""The one register of learners, by the names of their classes, which model files hold."""
+
+
+@shares
+class Bounded(Learner, abstract=True):
+    """A learner whose number of features can be bounded.
+
+    Parameters
+    ----------
+    max_features
+        How many names it keeps at most, its own not counted; None: all. See `docs/memory.md`.
+    when_full
+        What happens to a new name beyond that: `"smallest"` evicts the features with the smallest
+        weights, `"oldest"` those learned longest ago, `"refuse"` leaves the new name out.
+    """
+
+    max_features: Annotated[int, whole_from(1, bits=32)] | None = None
+    when_full: Literal["refuse", "oldest", "smallest"] = "smallest"
+
+
+@shares
+class Classifier(Learner, abstract=True):
+    """A learner that predicts classes.
+
+    Parameters
+    ----------
+    classes
+        Two classes: (negative, positive), None meaning bool, 0/1 or −1/+1. Several classes: those
+        known from the start, None meaning none; others are added as they come.
+    """
+
+    classes: Annotated[Sequence[Label], CLASSES] | None = None
+
+
 def _file_run(*told: Any) -> FileRun:
     """What the core tells of a run, whose last part is a list."""
     run = FileRun(*told)
@@ -422,29 +425,18 @@ def from_bytes(data: bytes) -> Learner:
     return learner
 
 
+def learner_classes() -> dict[str, type[Learner]]:
+    """Every class of learners by its name: those of the package and those of users."""
+    return dict(_CLASSES)
+
+
 def _class_named(name: str, parameters: dict[str, Any]) -> type[Learner]:
     """The learner class of a header, which has all of these parameters."""
-    if name not in Learner._classes:
+    if name not in _CLASSES:
         raise ParameterError(f"there is no learner {name!r}.")
-    cls = Learner._classes[name]
-    known = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    cls = _CLASSES[name]
+    known = {field.name for field in dataclasses.fields(cls)}
     for parameter in parameters:
         if parameter not in known:
             raise ParameterError(f"{name} has no parameter {parameter!r}.")
     return cls
-
-
-def for_core(slot: Slot | None) -> tuple[str, dict[str, Any]]:
-    """A slot value as its word and its parameters, derived ones worked out."""
-    if slot is None:
-        return "none", {}
-    parameters = slot.parameters()
-    margin = parameters.get("positive_margin")
-    if margin == "balanced":
-        margin = Balanced()
-    if isinstance(margin, Balanced):
-        weight = margin.sensitivity_weight
-        parameters["balanced_odds"] = weight / (1 - weight)
-    if "confidence" in parameters:
-        parameters["phi"] = NormalDist().inv_cdf(parameters["confidence"])
-    return slot.word, parameters

@@ -1,17 +1,18 @@
 """FESL: a feature space is replaced by another, and what was learned on the old one is kept."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from headwater.errors import ParameterError
-from headwater.learners.base import Learner, Parts
-from headwater.learners.query import Query
-from headwater.types import Event, Explanation, Label
+from headwater.learners.base import Classifier
+from headwater.learners.parts import Parts
+from headwater.learners.shared_parameters import learner
+from headwater.parameters import FINITE, whole, whole_from
+from headwater.rules.query import Query
+from headwater.types import Event, Explanation
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class FESL(Learner):
+@learner
+class FESL(Classifier):
     """Linear learner that outlives the replacement of all its features by others.
 
     When new features replace the old ones, and both were seen together for a few rounds, it maps
@@ -35,24 +36,15 @@ class FESL(Learner):
     step
         The gradient step of round t of a period is step/√t. Paper: 1/c.
     ridge
-        Damping of the map; None: 1e-8 of the kept rounds' mean square, nearly the least squares
+        Damping of the map; None: 1e-8 of the stored rounds' mean square, nearly the least squares
         of minimal norm. Paper: none.
     overlap
         How many learned rounds are kept to learn the map from. Paper: B.
     horizon
         Learned rounds that a period will last, which sets how fast trust moves; None: unknown,
         trust starts anew after 2, 4, 8, ... rounds. Paper: T2.
-    clip_losses
-        Count no loss above 1 in the trust, as the paper's bounds need.
-    schedule
-        The paper's (T1, B, T2) in learned rounds instead of finding the one switch from the names:
-        it comes after round T1, B and T2 stand for `overlap` and `horizon`.
     query
         Whether a label is worth asking for: a word or a value of `headwater.query`.
-    classes
-        (negative, positive); None: bool, 0/1 or −1/+1.
-    seed
-        Same seed and same events: same questions, same draws, same weights.
 
     Examples
     --------
@@ -66,26 +58,30 @@ class FESL(Learner):
     False
     >>> model.learn_one({"new": -5.0}, False)
     >>> print(model.explain_one({"new": 1.0}).reason.partition("; ")[2].partition(", its trust")[0])
-    period 2, since round 6: its map comes from 2 kept rounds
+    period 2, since round 6: its map comes from 2 stored rounds
     """
 
     combine: Literal["weights", "draw", "best", "new", "old", "frozen"] = "weights"
     loss: Literal["logistic", "square"] = "logistic"
-    step: float = 1.0
-    ridge: float | None = None
-    overlap: int = 10
-    horizon: int | None = None
-    clip_losses: bool = False
-    schedule: tuple[int, int, int] | None = None
+    step: Annotated[float, FINITE] = 1.0
+    ridge: Annotated[float, FINITE] | None = None
+    overlap: Annotated[int, whole("a whole number from 1 to 1000", lambda v: 0 < v <= 1000)] = 10
+    horizon: Annotated[int, whole_from(1, bits=64)] | None = None
     query: str | Query = "all"
-    classes: Sequence[Label] | None = None
-    seed: int = 0
 
     def _parts(self) -> Parts:
-        number = self.loss == "square"
-        if number and self.classes is not None:
+        return self._parts_of(self.overlap, self.horizon)
+
+    def _parts_of(
+        self,
+        overlap: int,
+        horizon: int | None,
+        switch_after: int | None = None,
+        clip_losses: bool = False,
+    ) -> Parts:
+        is_regression = self.loss == "square"
+        if is_regression and self.classes is not None:
             raise ParameterError('FESL: loss="square" is regression, which has no classes.')
-        last, overlap, horizon = self.schedule or (None, self.overlap, self.horizon)
         return Parts(
             model={
                 "kind": "fesl",
@@ -95,11 +91,11 @@ class FESL(Learner):
                 "ridge": self.ridge,
                 "overlap": overlap,
                 "horizon": horizon,
-                "clip_losses": self.clip_losses,
-                "switch_after": last,
+                "clip_losses": clip_losses,
+                "switch_after": switch_after,
             },
             query=Query.of("FESL", self.query),
-            labels="number" if number else "binary",
+            task="regression" if is_regression else "binary",
         )
 
     def explain_one(self, x: Event) -> Explanation:
@@ -108,8 +104,18 @@ class FESL(Learner):
         return plain._replace(reason=f"{plain.reason[:-1]}; {self._note()}.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RFESL(Learner):
+NAMES: dict[str, dict[str, Any]] = {
+    "FESL-c": {"combine": "weights"},
+    "FESL-s": {"combine": "draw"},
+    "NOGD": {"combine": "new"},
+    "ROGD-u": {"combine": "old"},
+    "ROGD-f": {"combine": "frozen"},
+}
+"""The paper's names, and the parameter that each of them fixes."""
+
+
+@learner
+class RFESL(Classifier):
     """FESL for features that come and stay, with labels at random: the FLLS paper's baseline.
 
     A learned round that brings new names begins a period: what was learned so far becomes the old
@@ -125,10 +131,6 @@ class RFESL(Learner):
         starts anew after 2, 4, 8, ... of them. Paper: T2.
     query
         Whether a label is worth asking for: a word or a value of `headwater.query`.
-    classes
-        (negative, positive); None: bool, 0/1 or −1/+1.
-    seed
-        Same seed and same events: same questions, same weights.
 
     Examples
     --------
@@ -140,11 +142,9 @@ class RFESL(Learner):
     True
     """
 
-    step: float = 1.0
-    horizon: int | None = None
+    step: Annotated[float, FINITE] = 1.0
+    horizon: Annotated[int, whole_from(1, bits=64)] | None = None
     query: str | Query = "quota"
-    classes: Sequence[Label] | None = None
-    seed: int = 0
 
     def _parts(self) -> Parts:
         return Parts(

@@ -1,18 +1,18 @@
 """FLLS: learning while features still arrive and labels are scarce."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated
 
-from headwater.learners.base import Learner, Parts, WhenFull, linear_model
-from headwater.learners.query import Margin
-from headwater.learners.sparsify import KeepLargest
-from headwater.learners.update import by_word
-from headwater.types import Label
+from headwater.learners.base import Bounded, Classifier
+from headwater.learners.parts import Parts, linear_model
+from headwater.learners.shared_parameters import learner
+from headwater.parameters import ABOVE_ZERO, SHARE
+from headwater.rules.query import Margin
+from headwater.rules.sparsify import KeepLargest
+from headwater.rules.update import PassiveAggressive, by_word
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class FLLS(Learner):
+@learner
+class FLLS(Bounded, Classifier):
     """Linear classifier that asks for few labels and accepts new features at any time.
 
     It asks when its margin is small, takes a passive-aggressive step when the label comes, and
@@ -31,15 +31,6 @@ class FLLS(Learner):
         The weights are scaled back to this L1 norm when they outgrow it. Paper: λ.
     kept_share
         Share of the weights kept after each update; 1 keeps all. Paper: B.
-    max_features
-        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
-    when_full
-        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
-        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
-    classes
-        (negative, positive); None: bool, 0/1 or −1/+1.
-    seed
-        Same seed and same events: same questions, same weights.
 
     Examples
     --------
@@ -51,17 +42,13 @@ class FLLS(Learner):
     False
     """
 
-    update: Literal["pa", "pa1", "pa2"] = "pa1"
-    C: float = 1.0
-    query_width: float = 1.0
-    l1_radius: float = 30.0
-    kept_share: float = 0.5
-    max_features: int | None = None
-    when_full: WhenFull = "smallest"
-    classes: Sequence[Label] | None = None
-    seed: int = 0
+    update: PassiveAggressive = "pa1"
+    C: Annotated[float, ABOVE_ZERO] = 1.0
+    query_width: Annotated[float, ABOVE_ZERO] = 1.0
+    l1_radius: Annotated[float, ABOVE_ZERO] = 30.0
+    kept_share: Annotated[float, SHARE] = 0.5
 
     def _parts(self) -> Parts:
-        update = by_word("FLLS", self.update, self.C)
+        update = by_word(self.update, self.C)
         kept = KeepLargest(self.kept_share, self.l1_radius)
         return Parts(linear_model(update, kept), Margin(self.query_width))

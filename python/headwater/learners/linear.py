@@ -1,20 +1,19 @@
-"""Linear: the general form, a learner with slots."""
+"""Linear: the general form, a learner made of components."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
-from headwater.learners.base import Learner, Parts, WhenFull, linear_model
-from headwater.learners.normalize import Normalize
-from headwater.learners.query import Query
-from headwater.learners.sparsify import Sparsify
-from headwater.learners.update import Update
-from headwater.types import Label
+from headwater.learners.base import Bounded, Classifier
+from headwater.learners.parts import Parts, linear_model
+from headwater.learners.shared_parameters import learner
+from headwater.rules.query import Query
+from headwater.rules.scale import Scale
+from headwater.rules.sparsify import Sparsify
+from headwater.rules.update import Update
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Linear(Learner):
-    """Linear classifier made of slots; with no arguments the one we recommend.
+@learner
+class Linear(Bounded, Classifier):
+    """Linear classifier made of components; with no arguments the one we recommend.
 
     It predicts the sign of w·x (several classes: the largest of w_r·x), asks for the labels that
     its query rule finds worth asking for, and moves the weights of an event's features when a
@@ -28,9 +27,9 @@ class Linear(Learner):
     query
         Whether a label is worth asking for: a word or a value of `headwater.query`.
     sparsify
-        Which weights are let go: a word or a value of `headwater.sparsify`; None: none.
-    normalize
-        On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is,
+        Which weights are dropped: a word or a value of `headwater.sparsify`; None: none.
+    scale
+        On what scale a value counts: a word or a value of `headwater.scale`; None: as it is,
         as in everything the papers name.
     growth
         What a learned event does that brings a new name: `"open"` learns it, `"restart"` sets all
@@ -39,15 +38,6 @@ class Linear(Learner):
         Add a feature of value 1, `(intercept)`, to every event.
     multiclass
         More than two classes; new ones are met as they come.
-    max_features
-        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
-    when_full
-        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
-        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
-    classes
-        (negative, positive), or with `multiclass` the classes known from the start.
-    seed
-        Same seed and same events: same questions, same weights.
 
     Examples
     --------
@@ -63,14 +53,10 @@ class Linear(Learner):
     update: str | Update = "arow"
     query: str | Query = "budget"
     sparsify: str | Sparsify | None = None
-    normalize: str | Normalize | None = "view"
+    scale: str | Scale | None = "running"
     growth: Literal["open", "restart", "closed"] = "open"
     intercept: bool = True
     multiclass: bool = False
-    max_features: int | None = None
-    when_full: WhenFull = "smallest"
-    classes: Sequence[Label] | None = None
-    seed: int = 0
 
     def _parts(self) -> Parts:
         owner = type(self).__name__
@@ -83,8 +69,8 @@ class Linear(Learner):
                 restarts=self.growth == "restart",
             ),
             query=Query.of(owner, self.query),
-            normalize=None if self.normalize is None else Normalize.of(owner, self.normalize),
+            scale=None if self.scale is None else Scale.of(owner, self.scale),
             closed=self.growth == "closed",
-            intercept=self.intercept,
-            labels=task,
+            own="intercept" if self.intercept else "none",
+            task=task,
         )

@@ -4,17 +4,18 @@ Wang, Zhao, Hoi and Jin, *Online Feature Selection and Its Applications*, TKDE 2
 looks at all, is `headwater.named("OFS")`.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Annotated
 
-from headwater.learners.base import Learner, Parts
-from headwater.learners.query import All
-from headwater.types import Label
+from headwater.learners.base import Classifier
+from headwater.learners.parts import Parts
+from headwater.learners.shared_parameters import learner
+from headwater.parameters import ABOVE_ZERO, FINITE, SHARE, whole_from
+from headwater.rules.query import All
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class OFSP(Learner):
-    """Linear classifier that looks at `count` features an event and keeps as many weights.
+@learner
+class OFSP(Classifier):
+    """Linear classifier that looks at `count` features per event and keeps as many weights.
 
     Mostly it looks at the features that have a weight, now and then at some drawn at random; a
     value counts the more the less likely it was to be seen. While all weights are 0 it always looks
@@ -31,10 +32,6 @@ class OFSP(Learner):
         Length of a step. Paper: η.
     l2_radius
         The weights are scaled back to this L2 norm when they outgrow it. Paper: R.
-    classes
-        (negative, positive); None: bool, 0/1 or −1/+1.
-    seed
-        Same seed and same events: same looks, same weights.
 
     Examples
     --------
@@ -45,12 +42,10 @@ class OFSP(Learner):
     1
     """
 
-    count: int = 10
-    exploration: float = 0.2
-    step: float = 0.2
-    l2_radius: float = 10.0
-    classes: Sequence[Label] | None = None
-    seed: int = 0
+    count: Annotated[int, whole_from(1, bits=32)] = 10
+    exploration: Annotated[float, SHARE] = 0.2
+    step: Annotated[float, FINITE] = 0.2
+    l2_radius: Annotated[float, ABOVE_ZERO] = 10.0
 
     def _parts(self) -> Parts:
         model = {

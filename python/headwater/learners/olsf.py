@@ -1,22 +1,20 @@
 """OLSF: learning while features still arrive, from every label."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from headwater.errors import ParameterError
-from headwater.learners.base import Learner, Parts, WhenFull, linear_model
-from headwater.learners.query import All
-from headwater.learners.sparsify import KeepLargest, RandomShare, Sparsify
-from headwater.learners.update import by_word
-from headwater.types import Label
+from headwater.learners.base import Bounded, Classifier
+from headwater.learners.parts import Parts, linear_model
+from headwater.learners.shared_parameters import learner
+from headwater.parameters import ABOVE_ZERO, SHARE
+from headwater.rules.query import All
+from headwater.rules.sparsify import KeepLargest, RandomShare, Sparsify
+from headwater.rules.update import by_word
 
 RADIUS = 30.0
-LEGACY_RADIUS = 0.001**-0.5
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class OLSF(Learner):
+@learner
+class OLSF(Bounded, Classifier):
     """Linear classifier that learns every label and accepts new features at any time.
 
     Zhang et al., *Online Learning from Trapezoidal Data Streams*, TKDE 2016.
@@ -36,19 +34,6 @@ class OLSF(Learner):
     l1_radius
         With `keep="largest"` the weights are scaled back to this L1 norm when they outgrow it;
         otherwise unused. Paper: λ.
-    legacy
-        Do as the authors' published code, for replication: steps by ‖x‖ instead of ‖x‖², an
-        update whenever y·margin ≤ 1, the number kept rounded to the nearest (0 included), and an
-        L1 radius of 1/√0.001.
-    max_features
-        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
-    when_full
-        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
-        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
-    classes
-        (negative, positive); None: bool, 0/1 or −1/+1.
-    seed
-        Same seed and same events: same weights.
 
     Examples
     --------
@@ -61,23 +46,27 @@ class OLSF(Learner):
     """
 
     update: Literal["pa", "pa1", "pa2", "perceptron"] = "pa1"
-    C: float = 1.0
+    C: Annotated[float, ABOVE_ZERO] = 1.0
     keep: Literal["largest", "random", "all"] = "largest"
-    kept_share: float = 0.5
-    l1_radius: float = RADIUS
-    legacy: bool = False
-    max_features: int | None = None
-    when_full: WhenFull = "smallest"
-    classes: Sequence[Label] | None = None
-    seed: int = 0
+    kept_share: Annotated[float, SHARE] = 0.5
+    l1_radius: Annotated[float, ABOVE_ZERO] = RADIUS
 
     def _parts(self) -> Parts:
-        update = by_word("OLSF", self.update, self.C, ("pa", "pa1", "pa2", "perceptron"))
-        return Parts(linear_model(update, self._sparsify(), legacy=self.legacy), All())
+        update = by_word(self.update, self.C)
+        return Parts(linear_model(update, self._sparsify(self.l1_radius)), All())
 
-    def _sparsify(self) -> Sparsify | None:
-        if self.legacy and self.l1_radius != RADIUS:
-            raise ParameterError("OLSF: legacy=True has a radius of its own; leave l1_radius out.")
+    def _sparsify(self, l1_radius: float) -> Sparsify | None:
         if self.keep == "largest":
-            return KeepLargest(self.kept_share, LEGACY_RADIUS if self.legacy else self.l1_radius)
+            return KeepLargest(self.kept_share, l1_radius)
         return RandomShare(self.kept_share) if self.keep == "random" else None
+
+
+NAMES: dict[str, dict[str, Any]] = {
+    "OLSF": {"update": "pa", "keep": "largest"},
+    "OLSF-I": {"update": "pa1", "keep": "largest"},
+    "OLSF-II": {"update": "pa2", "keep": "largest"},
+    "OLSF-I-all": {"update": "pa1", "keep": "all", "kept_share": 1.0, "l1_radius": RADIUS},
+    "OLSF-I-rand": {"update": "pa1", "keep": "random", "l1_radius": RADIUS},
+    "OLSF-I-per": {"update": "perceptron", "C": 1.0, "keep": "largest"},
+}
+"""The paper's names, and the parameters that each of them fixes."""

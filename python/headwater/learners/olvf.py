@@ -1,20 +1,20 @@
 """OLVF: any event may carry any subset of the features."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from headwater.learners.base import Learner, Parts, WhenFull
-from headwater.learners.normalize import Normalize
-from headwater.learners.query import Query
-from headwater.types import Label
+from headwater.learners.base import Bounded, Classifier
+from headwater.learners.parts import Parts
+from headwater.learners.shared_parameters import learner
+from headwater.parameters import ABOVE_ZERO, SHARE
+from headwater.rules.query import Query
+from headwater.rules.scale import Scale
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class OLVF(Learner):
+@learner
+class OLVF(Bounded, Classifier):
     """Linear classifier for events each of which may carry other features.
 
-    Beside the weights of the values it learns a second weight a feature, which tells from the
+    Beside the weights of the values it learns a second weight per feature, which tells from the
     features that an event carries, whatever their values, whether its prediction can be trusted;
     a feature of value 0 is carried. Steps are long where it can. Both confidences of an event
     stand in `explain_one(x).details`. Beyazit, Alagurajah and Wu, *Online learning from data
@@ -38,17 +38,8 @@ class OLVF(Learner):
         it, which is the exact solution of the paper's problem.
     query
         Whether a label is worth asking for: a word or a value of `headwater.query`.
-    normalize
-        On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is.
-    max_features
-        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
-    when_full
-        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
-        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
-    classes
-        (negative, positive); None: bool, 0/1 or −1/+1.
-    seed
-        Same seed and same events: same questions, same weights.
+    scale
+        On what scale a value counts: a word or a value of `headwater.scale`; None: as it is.
 
     Examples
     --------
@@ -64,17 +55,13 @@ class OLVF(Learner):
     ['event_confidence', 'space_confidence']
     """
 
-    C: float = 0.03
-    C_space: float = 0.01
-    l1_radius: float = 30.0
-    kept_share: float = 1.0
+    C: Annotated[float, ABOVE_ZERO] = 0.03
+    C_space: Annotated[float, ABOVE_ZERO] = 0.01
+    l1_radius: Annotated[float, ABOVE_ZERO] = 30.0
+    kept_share: Annotated[float, SHARE] = 1.0
     confidence: Literal["multiply", "divide"] = "multiply"
     query: str | Query = "all"
-    normalize: str | Normalize | None = None
-    max_features: int | None = None
-    when_full: WhenFull = "smallest"
-    classes: Sequence[Label] | None = None
-    seed: int = 0
+    scale: str | Scale | None = None
 
     def _parts(self) -> Parts:
         model = {
@@ -88,5 +75,5 @@ class OLVF(Learner):
         return Parts(
             model=model,
             query=Query.of("OLVF", self.query),
-            normalize=None if self.normalize is None else Normalize.of("OLVF", self.normalize),
+            scale=None if self.scale is None else Scale.of("OLVF", self.scale),
         )

@@ -5,20 +5,22 @@ the steps τ of classification and loss = max(0, |y − w·x| − ε). Crammer e
 Passive-Aggressive Algorithms*, JMLR 7 (2006), section 5.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated
 
 from headwater.errors import ParameterError
-from headwater.learners.base import Learner, Parts, WhenFull, linear_model
-from headwater.learners.normalize import Normalize
-from headwater.learners.query import All, Budget, Query, Quota, Random
-from headwater.learners.sparsify import Sparsify
-from headwater.learners.update import by_word
+from headwater.learners.base import Bounded
+from headwater.learners.parts import Parts, linear_model
+from headwater.learners.shared_parameters import learner
+from headwater.parameters import ABOVE_ZERO, NOT_NEGATIVE
+from headwater.rules.query import All, Budget, Query, Quota, Random
+from headwater.rules.scale import Scale
+from headwater.rules.sparsify import Sparsify
+from headwater.rules.update import PassiveAggressive, by_word
 from headwater.types import Event, Explanation
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PARegressor(Learner):
+@learner
+class PARegressor(Bounded):
     """Linear regression that learns from the errors it can see and accepts new features.
 
     It predicts the number w·x; a label is any finite number. An error of up to `epsilon` moves
@@ -38,18 +40,11 @@ class PARegressor(Learner):
         value of `headwater.query`. The budget asks more where larger errors are to be expected: in
         the mean over the event's features of their running mean |error|.
     sparsify
-        Which weights are let go: a word or a value of `headwater.sparsify`; None: none.
-    normalize
-        On what scale a value counts: a word or a value of `headwater.normalize`; None: as it is.
+        Which weights are dropped: a word or a value of `headwater.sparsify`; None: none.
+    scale
+        On what scale a value counts: a word or a value of `headwater.scale`; None: as it is.
     intercept
         Add a feature of value 1, `(intercept)`, to every event.
-    max_features
-        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
-    when_full
-        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
-        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
-    seed
-        Same seed and same events: same questions, same weights.
 
     Examples
     --------
@@ -60,16 +55,13 @@ class PARegressor(Learner):
     15.0
     """
 
-    update: Literal["pa", "pa1", "pa2"] = "pa1"
-    C: float = 1.0
-    epsilon: float = 0.1
+    update: PassiveAggressive = "pa1"
+    C: Annotated[float, ABOVE_ZERO] = 1.0
+    epsilon: Annotated[float, NOT_NEGATIVE] = 0.1
     query: str | Query = "all"
     sparsify: str | Sparsify | None = None
-    normalize: str | Normalize | None = None
+    scale: str | Scale | None = None
     intercept: bool = True
-    max_features: int | None = None
-    when_full: WhenFull = "smallest"
-    seed: int = 0
 
     def _parts(self) -> Parts:
         owner = type(self).__name__
@@ -81,15 +73,15 @@ class PARegressor(Learner):
             )
         return Parts(
             model=linear_model(
-                by_word(owner, self.update, self.C),
+                by_word(self.update, self.C),
                 None if self.sparsify is None else Sparsify.of(owner, self.sparsify),
-                task="number",
+                task="regression",
                 epsilon=self.epsilon,
             ),
             query=query,
-            normalize=None if self.normalize is None else Normalize.of(owner, self.normalize),
-            intercept=self.intercept,
-            labels="number",
+            scale=None if self.scale is None else Scale.of(owner, self.scale),
+            own="intercept" if self.intercept else "none",
+            task="regression",
         )
 
     def explain_one(self, x: Event) -> Explanation:

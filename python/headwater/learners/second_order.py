@@ -5,35 +5,31 @@ the margin is p = v·u/(1 + r), which is v·(A + xxᵀ)⁻¹x. Cesa-Bianchi, Gen
 *Worst-Case Analysis of Selective Sampling for Linear Classification*, JMLR 7 (2006).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated
 
-from headwater.learners.base import Learner, Parts
-from headwater.learners.query import Margin
-from headwater.types import Label
+from headwater.learners.base import Classifier
+from headwater.learners.parts import Parts
+from headwater.learners.shared_parameters import learner
+from headwater.parameters import ABOVE_ZERO, number
+from headwater.rules.query import Margin
+
+PRIOR_WEIGHT = number("a number from 1e-100 to 1e100", lambda v: 1e-100 <= v <= 1e100)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SEL2(Learner):
+@learner
+class SEL2(Classifier):
     """Second-order perceptron: mistakes move it, in directions met before less than in new ones.
 
-    It keeps a matrix of all pairs of names: O(d²) time and memory, and at most 4,096 names; an
-    event with more is refused. `weights()` gives A⁻¹v; the margin is that times x, over 1 + r.
+    It keeps a matrix of all pairs of names: O(d²) time per event and memory, and at most 4,096
+    names; an event with more is refused. `weights()` gives A⁻¹v; the margin is that times x, over
+    1 + r.
 
     Parameters
     ----------
     query_width
-        The wider, the more is asked: P(ask) = width/(width + certainty). Paper: ρ, δ, or b.
-    query_form
-        What the certainty is: `"text"`: |p|, as the PAA paper says; `"original"`:
-        |p| + p²(1 + r)/2, as Cesa-Bianchi et al. do.
+        The wider, the more is asked: P(ask) = width/(width + |p|). Paper: ρ, δ, or b.
     prior_weight
         What the start, A = a·I, weighs beside the events: the smaller, the bolder. Paper: a.
-    classes
-        (negative, positive); None: bool, 0/1 or −1/+1.
-    seed
-        Same seed and same events: same questions, same weights.
 
     Examples
     --------
@@ -47,16 +43,16 @@ class SEL2(Learner):
     0.333
     """
 
-    query_width: float = 1.0
-    query_form: Literal["text", "original"] = "text"
-    prior_weight: float = 1.0
-    classes: Sequence[Label] | None = None
-    seed: int = 0
+    query_width: Annotated[float, ABOVE_ZERO] = 1.0
+    prior_weight: Annotated[float, PRIOR_WEIGHT] = 1.0
 
     def _parts(self) -> Parts:
+        return self._parts_of("text")
+
+    def _parts_of(self, query_form: str) -> Parts:
         model = {
             "kind": "second_order",
             "prior_weight": self.prior_weight,
-            "query_form": self.query_form,
+            "query_form": query_form,
         }
         return Parts(model, Margin(self.query_width))

@@ -1,21 +1,21 @@
 """Spring: as good with half the labels."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from headwater.learners.base import Learner, Parts, WhenFull, linear_model
-from headwater.learners.normalize import View
-from headwater.learners.query import Quantile
-from headwater.learners.update import DualLogistic
-from headwater.types import Label
+from headwater.learners.base import Bounded, Classifier
+from headwater.learners.parts import Parts, linear_model
+from headwater.learners.shared_parameters import learner
+from headwater.parameters import SHARE
+from headwater.rules.query import Quantile
+from headwater.rules.scale import Running
+from headwater.rules.update import DualCost, DualLogistic
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Spring(Learner):
+@learner
+class Spring(Bounded, Classifier):
     """Linear classifier for few labels: raw values in, one parameter to choose.
 
-    Logistic regression on the running view of an event (`normalize.View`), learned by exact dual
+    Logistic regression on running scaled values (`scale.Running`), learned by exact dual
     steps that are repeated on the last labelled events (`update.DualLogistic`). It asks for the
     labels it is least sure of (`query.Quantile`) and learns from all events, asked or not, what
     they have in common: every event gets a feature `(factor)`, where it lies along the direction
@@ -34,15 +34,6 @@ class Spring(Learner):
         False: every label counts the same, and so rare classes little. For plain accuracy.
     multiclass
         More than two classes; new ones are met as they come.
-    max_features
-        The most names that it keeps, its own not counted; None: all. `docs/memory.md` says more.
-    when_full
-        What becomes of a new name beyond: `"smallest"` lets go of the smallest weights,
-        `"oldest"` of what was learned longest ago, `"refuse"` leaves the new name out.
-    classes
-        (negative, positive), or with `multiclass` the classes known from the start.
-    seed
-        Same seed and same events: same questions, same weights.
 
     Examples
     --------
@@ -58,21 +49,17 @@ class Spring(Learner):
     True
     """
 
-    label_rate: float = 0.05
-    C: float = 1.0
+    label_rate: Annotated[float, SHARE] = 0.05
+    C: DualCost = 1.0
     balance: bool = True
     multiclass: bool = False
-    max_features: int | None = None
-    when_full: WhenFull = "smallest"
-    classes: Sequence[Label] | None = None
-    seed: int = 0
 
     def _parts(self) -> Parts:
         task: Literal["binary", "multiclass"] = "multiclass" if self.multiclass else "binary"
         return Parts(
             model=linear_model(DualLogistic(self.C, balance=self.balance), task=task),
             query=Quantile(self.label_rate),
-            normalize=View(),
-            whole=True,
-            labels=task,
+            scale=Running(),
+            own="summary",
+            task=task,
         )

@@ -4,37 +4,27 @@ Column j is there with probability p_j, drawn once and uniformly between two lim
 a coin decides, independently of all others.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import ParameterError
-from headwater.limits import check
-from headwater.streams.hiding import Hiding
+from headwater.parameters import RATE, checked
+from headwater.streams.masked_table import MaskedTable
+from headwater.streams.table_stream import TableOptions
 from headwater.types import Name
 
 
-class Capricious(Hiding):
+class Capricious(MaskedTable):
     """A table shown as a stream in which some features are nearly always there, others hardly ever.
 
     Parameters
     ----------
-    X
-        The whole table, as `Trapezoid` takes it.
-    y
-        A label a row.
     low
         The least probability with which a column can be there.
     high
         The largest one. Equal limits make all columns alike: `Varying` with `1 - high` removed.
-    shuffle
-        Take the rows in a random order instead of their own.
-    names
-        A name a column; None: the names that `X` brings, or the numbers 0, 1, ...
-    seed
-        Same seed and same table: same stream.
 
     Examples
     --------
@@ -50,21 +40,19 @@ class Capricious(Hiding):
     presence: dict[Name, float]
     """The probability with which each column is there."""
 
+    @checked
     def __init__(
         self,
         X: Any,
         y: Any,
         *,
-        low: float = 0.0,
-        high: float = 1.0,
-        shuffle: bool = True,
-        names: Sequence[Name] | None = None,
-        seed: int = 0,
+        low: Annotated[float, RATE] = 0.0,
+        high: Annotated[float, RATE] = 1.0,
+        **options: Unpack[TableOptions],
     ) -> None:
-        check("Capricious", low=low, high=high)
         if low > high:
             raise ParameterError(f"Capricious: low must not be above high, {high!r}, got {low!r}.")
-        super().__init__(X, y, shuffle=shuffle, names=names, seed=seed)
+        super().__init__(X, y, **options)
         self._presence = self._fate.uniform(low, high, len(self.names))
         self.presence = dict(zip(self.names, self._presence.tolist(), strict=True))
 

@@ -5,35 +5,27 @@ a round drawn uniformly from the second to the last: the first event is whole, t
 carries the survivors alone.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.limits import check
-from headwater.streams.hiding import Hiding
+from headwater.parameters import RATE, checked
+from headwater.streams.masked_table import MaskedTable
+from headwater.streams.table_stream import TableOptions
 from headwater.types import Name
 
 
-class Dying(Hiding):
+class Dying(MaskedTable):
     """A table shown as a stream whose features die one after the other; none returns.
 
     Parameters
     ----------
-    X
-        The whole table, as `Trapezoid` takes it.
-    y
-        A label a row.
     survivors
         Share of the columns that live to the end.
-    shuffle
-        Take the rows in a random order instead of their own.
-    names
-        A name a column; None: the names that `X` brings, or the numbers 0, 1, ...
     seed
-        Same seed and same table: same stream. With fewer survivors the same columns die at the
-        same times, and others too.
+        The same seed and the same table give the same stream. With fewer survivors the same
+        columns die at the same times, and others too.
 
     Examples
     --------
@@ -49,18 +41,16 @@ class Dying(Hiding):
     deaths: dict[Name, int]
     """The first event, counted from 0, without the column; survivors are not listed."""
 
+    @checked
     def __init__(
         self,
         X: Any,
         y: Any,
         *,
-        survivors: float = 0.5,
-        shuffle: bool = True,
-        names: Sequence[Name] | None = None,
-        seed: int = 0,
+        survivors: Annotated[float, RATE] = 0.5,
+        **options: Unpack[TableOptions],
     ) -> None:
-        check("Dying", survivors=survivors)
-        super().__init__(X, y, shuffle=shuffle, names=names, seed=seed)
+        super().__init__(X, y, **options)
         width = len(self.names)
         order = self._fate.permutation(width)
         times = self._fate.integers(1, max(len(self), 2), width)  # a single event is whole

@@ -7,39 +7,32 @@ Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import ParameterError
-from headwater.limits import check
-from headwater.streams.base import Stream, filled, rows_of
-from headwater.streams.table import labels_of, names_of, table_of
-from headwater.types import Name, Rows
+from headwater.parameters import FINITE, checked, whole
+from headwater.streams.base import filled, rows_of
+from headwater.streams.table_stream import TableOptions, TableStream
+from headwater.types import Rows
+
+OVERLAP = whole("a whole number from 1 to 1000", lambda v: 0 < v <= 1000)
 
 
-class Evolvable(Stream):
+class Evolvable(TableStream):
     """A table shown as a stream whose features are all replaced half-way.
+
+    What is absent from the table counts as 0. The new columns are called `new 0`, `new 1`, ...
 
     Parameters
     ----------
-    X
-        The whole table, as `Trapezoid` takes it; what is absent counts as 0.
-    y
-        A label a row.
     ratio
         How many new columns there are for each old one. Paper: 0.7.
     overlap
         How many rounds show both spaces. Paper: B, 5 or 10.
-    shuffle
-        Take the rows in a random order instead of their own.
-    names
-        A name an old column; None: the names that `X` brings, or the numbers 0, 1, ... The new
-        columns are called `new 0`, `new 1`, ...
-    seed
-        Same seed and same table: same stream.
 
     Examples
     --------
@@ -59,26 +52,24 @@ class Evolvable(Stream):
     schedule: tuple[int, int, int]
     """(T1, B, T2): rounds that show the old space, those of them that show both, the others."""
 
+    @checked
     def __init__(
         self,
         X: Any,
         y: Any,
         *,
-        ratio: float = 0.7,
-        overlap: int = 10,
-        shuffle: bool = True,
-        names: Sequence[Name] | None = None,
-        seed: int = 0,
+        ratio: Annotated[float, FINITE] = 0.7,
+        overlap: Annotated[int, OVERLAP] = 10,
+        **options: Unpack[TableOptions],
     ) -> None:
-        check("Evolvable", ratio=ratio, overlap=overlap, shuffle=shuffle, seed=seed)
-        table = table_of("Evolvable", X)
+        super().__init__(X, y, **options)
+        table, own_names = self._table, self.names
         height, width = table.height, table.width
         last = height // 2
         if overlap >= last:
             raise ParameterError(
                 f"Evolvable: overlap must be below half the number of rows, {last}, got {overlap}."
             )
-        own_names = tuple(names_of("Evolvable", X, names, width))
         new_width = max(1, math.floor(ratio * width))
         self.names = (*own_names, *(f"new {column}" for column in range(new_width)))
         if len(set(self.names)) < len(self.names):
@@ -86,15 +77,16 @@ class Evolvable(Stream):
                 "Evolvable: the table has columns called 'new 0', ...; rename them."
             )
         # Both are drawn, wanted or not, so that the switch does not change G.
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(self._seed)
         order = generator.permutation(height)
         gaussian = generator.standard_normal((width, new_width))
-        order = order if shuffle else np.arange(height)
-        self._labels = labels_of("Evolvable", y, height)[order]
+        order = order if self._shuffle else np.arange(height)
+        self._labels = self._labels[order]
         rows = table.cut(order, np.arange(width), own_names)
         old = min_max(filled(rows, width))
         self._values = np.hstack([old, min_max(old @ gaussian)])
         self._old_width = width
+        del self._table  # everything shown is in the values
         self.schedule = (last, overlap, height - last)
 
     def __len__(self) -> int:

@@ -10,12 +10,12 @@ g·p_k + √(1 − g²)·N(0, 1) + o: about standardised, as an instrument would
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.limits import check
+from headwater.parameters import COUNT, INSIDE, SEED, checked, number
 from headwater.streams.base import Stream, rows_of
 from headwater.types import Rows
 
@@ -51,6 +51,7 @@ NEWEST_A_WAVE = 16  # of these, how many are of the kinds that the wave brings
 DEAF_SHARE = 0.2  # sensors that measure nothing but their own noise
 DYING_SHARE = 0.25  # sensors that die before the stream ends
 SLICE = 1_000  # events made at a time
+MISSING = number("in [0, 0.5]", lambda v: 0 <= v <= 0.5)
 
 
 class Sensor(NamedTuple):
@@ -75,8 +76,8 @@ class Sensor(NamedTuple):
 class SensorNetwork(Stream):
     """Events of a sensor network that is built while it runs; an incident is the label True.
 
-    240 sensors come in six waves, each with kinds not measured before, so that whoever learns only
-    from the first sensors misses most of what can be known. A quarter of the sensors die. About
+    240 sensors come in six waves, each with kinds not measured before: a learner that uses only the
+    first sensors misses most of what can be known. A quarter of the sensors die. About
     half tell something of an incident; no one of them tells much.
 
     Parameters
@@ -108,21 +109,15 @@ class SensorNetwork(Stream):
     sensors: tuple[Sensor, ...]
     """Every sensor there will be, in order of installation."""
 
+    @checked
     def __init__(
         self,
-        events: int = 50_000,
+        events: Annotated[int, COUNT] = 50_000,
         *,
-        incident_share: float = 0.27,
-        missing_share: float = 0.1,
-        seed: int = 0,
+        incident_share: Annotated[float, INSIDE] = 0.27,
+        missing_share: Annotated[float, MISSING] = 0.1,
+        seed: Annotated[int, SEED] = 0,
     ) -> None:
-        check(
-            "SensorNetwork",
-            events=events,
-            incident_share=incident_share,
-            missing_share=missing_share,
-            seed=seed,
-        )
         self._events, self._incident_share, self._seed = events, incident_share, seed
         self.waves = tuple(int(share * events + 1e-9) for share in WAVES)
         world = self._generator(0)
@@ -155,7 +150,8 @@ class SensorNetwork(Stream):
             size = min(SLICE, self._events - begin)
             yield rows_of(readings[:size], self.names), incidents[:size]
 
-    def held_out(self, n: int) -> tuple[Rows, NDArray[np.bool_]]:
+    @checked
+    def held_out(self, n: Annotated[int, COUNT]) -> tuple[Rows, NDArray[np.bool_]]:
         """`n` other events of the same world, with every sensor there and running.
 
         Examples
@@ -165,7 +161,6 @@ class SensorNetwork(Stream):
         >>> len(rows), len(rows.data), len(incidents)
         (50, 12000, 50)
         """
-        check("SensorNetwork.held_out", n=n)
         slices = [self._measure(self._generator(2, begin)) for begin in range(0, n, SLICE)]
         rows = rows_of(np.concatenate([readings for readings, _ in slices])[:n], self.names)
         return rows, np.concatenate([incidents for _, incidents in slices])[:n]

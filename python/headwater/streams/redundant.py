@@ -6,46 +6,32 @@ Section 5.5 of the FLLS paper.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 
 from headwater.errors import ParameterError
-from headwater.limits import check
-from headwater.streams.trapezoid import CHUNKS, Trapezoid
+from headwater.parameters import RATE, checked
+from headwater.streams.trapezoid import Trapezoid, TrapezoidOptions
 from headwater.types import Name
 
 
 class Redundant(Trapezoid):
     """A table shown as a trapezoid whose last columns tell nothing new.
 
+    The copies are called `copy of ...`.
+
     Parameters
     ----------
-    X
-        The whole table, as `Trapezoid` takes it.
-    y
-        A label a row.
     copied
         Share of the columns that are copied.
     chunks
         In how many steps the events widen, copies included; 1: all columns all the time.
-    start
-        As for `Trapezoid`, as are `widening`, `fractions`, `shuffle` and `names`.
-    widening
-        `"even"` or `"olvf"`.
-    fractions
-        The share of the columns that each chunk shows, or None.
     permute_columns
         Show the table's columns in a random order instead of their own; copies come after them.
-    shuffle
-        Take the rows in a random order instead of their own.
-    names
-        A name a column of the table; None: the names that `X` brings, or the numbers 0, 1, ...
-        The copies are called `copy of ...`.
     seed
-        Same seed and same table: same stream. What a smaller share copies, a larger one copies
-        too; the rows' order is `Trapezoid`'s.
+        The same seed and the same table give the same stream. What a smaller share copies, a
+        larger one copies too; the rows' order is `Trapezoid`'s.
 
     Examples
     --------
@@ -63,37 +49,19 @@ class Redundant(Trapezoid):
     copies: dict[Name, Name]
     """Which column each copy copies, in the order in which they come."""
 
+    @checked
     def __init__(
         self,
         X: Any,
         y: Any,
         *,
-        copied: float = 0.5,
-        chunks: int = CHUNKS,
-        start: float | None = None,
-        widening: Literal["even", "olvf"] = "even",
-        fractions: Sequence[float] | None = None,
-        permute_columns: bool = False,
-        shuffle: bool = True,
-        names: Sequence[Name] | None = None,
-        seed: int = 0,
+        copied: Annotated[float, RATE] = 0.5,
+        **options: Unpack[TrapezoidOptions],
     ) -> None:
-        check("Redundant", copied=copied)
-        super().__init__(
-            X,
-            y,
-            chunks=chunks,
-            start=start,
-            widening=widening,
-            fractions=fractions,
-            permute_columns=permute_columns,
-            shuffle=shuffle,
-            names=names,
-            seed=seed,
-        )
+        super().__init__(X, y, **options)
         width = len(self._columns)
         name_of = dict(zip(self._columns.tolist(), self.names, strict=True))
-        generator = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+        generator = np.random.default_rng(np.random.SeedSequence(self._seed).spawn(1)[0])
         chosen = generator.permutation(width)[: round(copied * width)]
         originals = [name_of[column] for column in chosen.tolist()]
         self.names = (*self.names, *(f"copy of {name}" for name in originals))

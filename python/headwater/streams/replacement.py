@@ -8,26 +8,30 @@ round T_k and the next one from B rounds before that, so that B rounds show both
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import ParameterError
-from headwater.limits import check
-from headwater.streams.hiding import Hiding
+from headwater.parameters import RATE, Limit, checked, read_number, tuple_of, whole
+from headwater.streams.masked_table import MaskedTable
+from headwater.streams.table_stream import TableOptions
 from headwater.types import Name
 
+PLACES = Limit(
+    tuple_of(read_number),
+    lambda v: not v or (v[0] > 0 and v[-1] < 1 and list(v) == sorted(set(v))),
+    "numbers in (0, 1), each above the one before",
+)
+OVERLAP = whole("a whole number, 0 or above", lambda v: v >= 0)
 
-class Replacement(Hiding):
+
+class Replacement(MaskedTable):
     """A table shown as a stream whose columns are suddenly replaced by others of its columns.
 
     Parameters
     ----------
-    X
-        The whole table, as `Trapezoid` takes it.
-    y
-        A label a row.
     places
         Where columns are replaced, as shares of the stream, rising; none: they never are.
     overlap
@@ -36,12 +40,6 @@ class Replacement(Hiding):
         Share of the columns that are always there; they are the first ones.
     permute_columns
         Give the columns to the spaces in a random order instead of their own.
-    shuffle
-        Take the rows in a random order instead of their own.
-    names
-        A name a column; None: the names that `X` brings, or the numbers 0, 1, ...
-    seed
-        Same seed and same table: same stream.
 
     Examples
     --------
@@ -59,22 +57,19 @@ class Replacement(Hiding):
     spans: tuple[tuple[int, int], ...]
     """When each space is shown: from one event up to, not including, another, from 0."""
 
+    @checked
     def __init__(
         self,
         X: Any,
         y: Any,
         *,
-        places: Sequence[float] = (0.5,),
-        overlap: int = 10,
-        lasting: float = 0.0,
+        places: Annotated[Sequence[float], PLACES] = (0.5,),
+        overlap: Annotated[int, OVERLAP] = 10,
+        lasting: Annotated[float, RATE] = 0.0,
         permute_columns: bool = False,
-        shuffle: bool = True,
-        names: Sequence[Name] | None = None,
-        seed: int = 0,
+        **options: Unpack[TableOptions],
     ) -> None:
-        check("Replacement", places=places, overlap=overlap, lasting=lasting)
-        check("Replacement", permute_columns=permute_columns)
-        super().__init__(X, y, shuffle=shuffle, names=names, seed=seed)
+        super().__init__(X, y, **options)
         rounds, width = len(self), len(self.names)
         ends = [*(math.floor(place * rounds + 1e-9) for place in places), rounds]
         shortest = min((end - begin for begin, end in pairwise([0, *ends[:-1]])), default=rounds)

@@ -122,14 +122,14 @@ def _sparse(owner: str, X: Any) -> SparseTable:
 
 
 def names_of(owner: str, X: Any, names: Sequence[Name] | None, width: int) -> list[Name]:
-    """A name a column: as given, as `X` brings them, or 0, 1, ..."""
+    """One name per column: as given, as `X` brings them, or 0, 1, ..."""
     if names is None:
         names = getattr(X, "names", None)
     if names is None:
         return list(range(width))
     names = list(names)
     if len(names) != width:
-        raise ParameterError(f"{owner}: names must be one a column, {width}, got {len(names)}.")
+        raise ParameterError(f"{owner}: names must be one per column, {width}, got {len(names)}.")
     if len(set(names)) < width:
         twice = next(name for position, name in enumerate(names) if name in names[:position])
         raise ParameterError(f"{owner}: names must differ from each other, got {twice!r} twice.")
@@ -137,9 +137,9 @@ def names_of(owner: str, X: Any, names: Sequence[Name] | None, width: int) -> li
 
 
 def labels_of(owner: str, y: Any, height: int) -> NDArray[Any]:
-    """A label a row, as an array."""
+    """One label per row, as an array."""
     labels = np.asarray(y)
     if labels.shape != (height,):
         shape = " × ".join(map(str, labels.shape)) or "a single one"
-        raise LabelError(f"{owner}: y must be one label a row, {height}, got {shape}.")
+        raise LabelError(f"{owner}: y must be one label per row, {height}, got {shape}.")
     return labels

@@ -12,48 +12,51 @@ step = max(1, ⌊T/m⌋): two steps of f_1, and of f_m only the rounds that are 
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import ParameterError
-from headwater.limits import check
-from headwater.streams.base import Stream
-from headwater.streams.table import labels_of, names_of, table_of
-from headwater.types import Name, Rows
+from headwater.parameters import COUNT, SHARE, Limit, checked, read_number, tuple_of
+from headwater.streams.table_stream import TableOptions, TableStream
+from headwater.types import Rows
 
 CHUNKS = 10
+FRACTIONS = Limit(
+    tuple_of(read_number),
+    lambda v: len(v) > 0 and v[0] > 0 and v[-1] <= 1 and list(v) == sorted(v),
+    "some numbers in (0, 1], none below the one before",
+)
 
 
-class Trapezoid(Stream):
+class TrapezoidOptions(TableOptions, total=False):
+    """What a trapezoid can be told beside the table, for the types of `__init__`."""
+
+    chunks: int
+    start: float | None
+    widening: Literal["even", "olvf"]
+    fractions: Sequence[float] | None
+    permute_columns: bool
+
+
+class Trapezoid(TableStream):
     """A table shown as a stream whose events grow wider, chunk by chunk.
 
     Parameters
     ----------
-    X
-        The whole table: a dense array, in which NaN is absent and 0 is an observation, or anything
-        with the three arrays of CSR, in which what is not stored is absent.
-    y
-        A label a row.
     chunks
         In how many steps the events widen. Paper: 10.
     start
         Share of the columns that the first chunk shows; None: `1/chunks`.
     widening
-        `"even"`, or `"olvf"`: as in the OLVF paper's experiments, a column more.
+        `"even"`, or `"olvf"`: as in the OLVF paper's experiments, one column more.
     fractions
         The share of the columns that each chunk shows, none below the one before, as the code of
         OLSF's authors has it: the first chunk is twice as long as the others and the last is what
         remains, a few events or none. None: as `chunks`, `start` and `widening` say.
     permute_columns
         Show the columns in a random order instead of their own. Names stay with their columns.
-    shuffle
-        Take the rows in a random order instead of their own.
-    names
-        A name a column; None: the names that `X` brings, or the numbers 0, 1, ...
-    seed
-        Same seed and same table: same stream.
 
     Examples
     --------
@@ -65,23 +68,20 @@ class Trapezoid(Stream):
     {0: 5.0, 1: 6.0, 2: 7.0, 3: 8.0} False
     """
 
+    @checked
     def __init__(
         self,
         X: Any,
         y: Any,
         *,
-        chunks: int = CHUNKS,
-        start: float | None = None,
+        chunks: Annotated[int, COUNT] = CHUNKS,
+        start: Annotated[float, SHARE] | None = None,
         widening: Literal["even", "olvf"] = "even",
-        fractions: Sequence[float] | None = None,
+        fractions: Annotated[Sequence[float], FRACTIONS] | None = None,
         permute_columns: bool = False,
-        shuffle: bool = True,
-        names: Sequence[Name] | None = None,
-        seed: int = 0,
+        **options: Unpack[TableOptions],
     ) -> None:
         owner = type(self).__name__
-        check(owner, chunks=chunks, start=start, widening=widening, fractions=fractions, seed=seed)
-        check(owner, permute_columns=permute_columns, shuffle=shuffle)
         if fractions is not None and (chunks, start, widening) != (CHUNKS, None, "even"):
             raise ParameterError(
                 f"{owner}: fractions make chunks of their own; leave chunks, start, widening out."
@@ -91,17 +91,15 @@ class Trapezoid(Stream):
                 f'{owner}: widening="olvf" has a start of its own; leave start out.'
             )
         self._chunks, self._start, self._widening = chunks, start, widening
-        self._fractions = None if fractions is None else tuple(fractions)
-        self._table = table_of(owner, X)
+        self._fractions = fractions
+        super().__init__(X, y, **options)
         height, width = self._table.height, self._table.width
-        self._labels = labels_of(owner, y, height)
-        own_names = names_of(owner, X, names, width)
         # Both orders are drawn, wanted or not, so that neither switch changes the other's draw.
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(self._seed)
         row_order, column_order = generator.permutation(height), generator.permutation(width)
-        self._rows = row_order if shuffle else np.arange(height)
+        self._rows = row_order if self._shuffle else np.arange(height)
         self._columns = column_order if permute_columns else np.arange(width)
-        self.names = tuple(own_names[column] for column in self._columns.tolist())
+        self.names = tuple(self.names[column] for column in self._columns.tolist())
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -6,39 +6,34 @@ rounds. It begins as if it had always gone on: in every round a column is there 
 present/(present + absent).
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.limits import check
-from headwater.streams.hiding import Hiding
+from headwater.parameters import checked, number
+from headwater.streams.masked_table import MaskedTable
+from headwater.streams.table_stream import TableOptions
 from headwater.types import Name
 
+PRESENT = number("a finite number, 1 or above", lambda v: 1 <= v < math.inf)
+ABSENT = number("0, or a finite number, 1 or above", lambda v: v == 0 or 1 <= v < math.inf)
 
-class Vanishing(Hiding):
+
+class Vanishing(MaskedTable):
     """A table shown as a stream whose features vanish and return.
 
-    The round of every coming and going is kept in memory, a number each.
+    The round of every coming and going is kept in memory, one number each.
 
     Parameters
     ----------
-    X
-        The whole table, as `Trapezoid` takes it.
-    y
-        A label a row.
     present
         For how many rounds a column is there, on average.
     absent
         For how many rounds it is then away, on average; 0: it never vanishes.
-    shuffle
-        Take the rows in a random order instead of their own.
-    names
-        A name a column; None: the names that `X` brings, or the numbers 0, 1, ...
-    seed
-        Same seed and same table: same stream.
 
     Examples
     --------
@@ -51,19 +46,17 @@ class Vanishing(Hiding):
     ((0, 2), (4, 6))
     """
 
+    @checked
     def __init__(
         self,
         X: Any,
         y: Any,
         *,
-        present: float = 200,
-        absent: float = 100,
-        shuffle: bool = True,
-        names: Sequence[Name] | None = None,
-        seed: int = 0,
+        present: Annotated[float, PRESENT] = 200,
+        absent: Annotated[float, ABSENT] = 100,
+        **options: Unpack[TableOptions],
     ) -> None:
-        check("Vanishing", present=present, absent=absent)
-        super().__init__(X, y, shuffle=shuffle, names=names, seed=seed)
+        super().__init__(X, y, **options)
         rounds, width = len(self), len(self.names)
         self._there = self._fate.random(width) < present / (present + absent)
         # Round r of column c has the number c·rounds + r.

@@ -6,36 +6,26 @@ Beyazit, Alagurajah and Wu, *Online learning from data streams with varying feat
 AAAI 2019.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.limits import check
-from headwater.streams.hiding import Hiding
-from headwater.types import Name
+from headwater.parameters import RATE, checked
+from headwater.streams.masked_table import MaskedTable
+from headwater.streams.table_stream import TableOptions
 
 
-class Varying(Hiding):
+class Varying(MaskedTable):
     """A table shown as a stream in whose events features are missing at random.
 
     Parameters
     ----------
-    X
-        The whole table: a dense array, in which NaN is absent and 0 is an observation, or anything
-        with the three arrays of CSR, in which what is not stored is absent.
-    y
-        A label a row.
     removed
         Share of the values that are removed. Paper: Rem.
-    shuffle
-        Take the rows in a random order instead of their own.
-    names
-        A name a column; None: the names that `X` brings, or the numbers 0, 1, ...
     seed
-        Same seed and same table: same stream. What a smaller share removes, a larger one removes
-        too.
+        The same seed and the same table give the same stream. What a smaller share removes, a
+        larger one removes too.
 
     Examples
     --------
@@ -47,18 +37,16 @@ class Varying(Hiding):
     {0: 5.0, 2: 7.0} False
     """
 
+    @checked
     def __init__(
         self,
         X: Any,
         y: Any,
         *,
-        removed: float = 0.25,
-        shuffle: bool = True,
-        names: Sequence[Name] | None = None,
-        seed: int = 0,
+        removed: Annotated[float, RATE] = 0.25,
+        **options: Unpack[TableOptions],
     ) -> None:
-        check("Varying", removed=removed)
-        super().__init__(X, y, shuffle=shuffle, names=names, seed=seed)
+        super().__init__(X, y, **options)
         self._removed = removed
 
     def _stays(

@@ -1,0 +1,131 @@
+"""What `study` and `reproduce` share: their options, the bar while they run, what they print."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headwater.errors import ParameterError
+
+if TYPE_CHECKING:
+    from headwater.studies.plan import Study
+
+OPTIONS = (
+    click.option("--data", help="Names of data sets, with commas; by default all."),
+    click.option("--repeats", type=click.IntRange(min=1), help="Instead of the study's own."),
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=os.cpu_count() or 1,
+        show_default="all cores",
+        help="Processes; the numbers are the same for every number of them.",
+    ),
+    click.option(
+        "--backend",
+        type=click.Choice(["loky", "dask", "ray"]),
+        default="loky",
+        show_default=True,
+        help="Where they run: here, or on the Dask or Ray cluster that is set up.",
+    ),
+    click.option(
+        "--out", type=click.Path(path_type=Path, file_okay=False), help="Results' folder."
+    ),
+    click.option(
+        "--folder",
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        help="Where the data sets lie; by default HEADWATER_DATA, or the cache of `datasets`.",
+    ),
+)
+
+
+def options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of every study."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def check_there(studies: list["Study"], folder: Path | None, is_needed: bool) -> None:
+    """Say which data sets are left out; raise if all are and one is needed."""
+    from headwater.studies.executor import missing
+
+    gone = {name: None for study in studies for name in missing(study, folder)}
+    if not gone:
+        return
+    said = f"{', '.join(gone)}; `headwater datasets` says where they come from."
+    if is_needed and all(len(missing(study, folder)) == len(study.data) for study in studies):
+        raise ParameterError(f"study: none of its data sets is there: {said}")
+    click.echo(f"Data sets that are not there and left out: {said}", err=True)
+
+
+def carry_out_live(
+    studies: list["Study"],
+    data: str | None,
+    out: Path,
+    folder: Path | None,
+    jobs: int,
+    backend: str,
+    command: str = "",
+) -> None:
+    """Run the studies with a bar each, print their tables, write their reports.
+
+    With a command, which stands under it, there is one report of them all.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from headwater.cli.printing import drawn
+    from headwater.studies.comparison import compare
+    from headwater.studies.report import reasons, short_table, tables, verdict
+    from headwater.studies.reproduction import summarise
+    from headwater.studies.study import carry_out, with_data
+
+    if data is not None:
+        names = [name.strip() for name in data.split(",") if name.strip()]
+        known = {plan.name for study in studies for plan in study.data}
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise ParameterError(
+                f"--data: no study here has {', '.join(unknown)}; they have"
+                f" {', '.join(sorted(known))}."
+            )
+        studies = [with_data(study, names) for study in studies]
+        studies = [study for study in studies if study.data]
+    check_there(studies, folder, is_needed=not command)
+    console = Console()
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TextColumn("{task.fields[what]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
+    done = []
+    with bars:
+        for study in studies:
+            task = bars.add_task(study.name, total=1.0, what="")
+
+            def show(share: float, what: str, task: Any = task) -> None:
+                bars.update(task, completed=share, what=what)
+
+            place = out / study.name if command else out
+            store = carry_out(study, place, folder, jobs, backend, show)
+            bars.update(task, completed=1.0, what="done")
+            done.append((study, store))
+    for study, store in done:
+        found = compare(study, store)
+        if found:
+            console.print(drawn(short_table(study, found), study.title))
+        for part in reversed(tables(study, store)):
+            if not found or part.name != "table":
+                console.print(drawn(part.table, f"{study.title}. {part.title}"))
+        for reason in reasons(found):
+            console.print(reason, soft_wrap=True)
+        if said := verdict(study, store):
+            console.print(said + "\n")
+    if command:
+        summarise(done, out, command)
+    console.print(f"The report with the figures: {out / 'index.html'}", soft_wrap=True)

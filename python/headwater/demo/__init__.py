@@ -1,0 +1,1 @@
+"""The demo: five learners on one sensor network, and the page that shows them."""

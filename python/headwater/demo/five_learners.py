@@ -1,0 +1,189 @@
+"""Five learners on one sensor network: what a label in ten is worth, if it is well chosen."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.evaluation.metrics import balanced_accuracy, mistakes, roc_auc
+from headwater.evaluation.width_search import width_for_rate
+from headwater.learners.base import Learner
+from headwater.learners.flls import FLLS
+from headwater.learners.linear import Linear
+from headwater.learners.spring import Spring
+from headwater.rules.query import All, Budget, Random
+from headwater.streams.network import Sensor, SensorNetwork
+from headwater.types import Name, Rows
+
+LABEL_RATE = 0.1  # what a learner may ask for, unless it is given every label
+FEW_LABELS = 0.02  # what Spring may
+PILOT_EVENTS = 50_000  # the most that is spent on tuning FLLS-I's width
+HELD_OUT_EVENTS = 10_000
+TOP = 10  # sensors listed
+NAMES = (
+    "every label, Linear",
+    "random 10 %, Linear",
+    "chosen 10 %, FLLS-I",
+    "chosen 2 %, Spring",
+    "chosen 10 %, Linear",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnerResult:
+    """What became of one learner.
+
+    `mistakes` and `asked` have one entry per event. The two scores are of events that it never saw,
+    every sensor running. `weights` counts those that are not 0, of `features` learned from.
+    """
+
+    name: str
+    mistakes: NDArray[np.bool_]
+    asked: NDArray[np.bool_]
+    seconds: float
+    balanced_accuracy: float
+    roc_auc: float
+    weights: int
+    features: int
+
+    @property
+    def errors(self) -> int:
+        """How many events of the stream it predicted wrongly."""
+        return int(self.mistakes.sum())
+
+    @property
+    def labels(self) -> int:
+        """How many labels it bought."""
+        return int(self.asked.sum())
+
+    @property
+    def events_per_second(self) -> float:
+        """Its pace, the making of the events not counted."""
+        return len(self.asked) / self.seconds
+
+
+@dataclass(frozen=True)
+class TopSensor:
+    """A running sensor that weighs much, and from how many labels its weight was learned."""
+
+    sensor: Sensor
+    weight: float
+    labels: int
+
+
+@dataclass(frozen=True, eq=False)
+class Demo:
+    """A finished run; the last of the outcomes is the recommended learner's."""
+
+    events: int
+    seed: int
+    waves: tuple[int, ...]
+    outcomes: tuple[LearnerResult, ...]
+    top_sensors: tuple[TopSensor, ...]
+
+
+Report = Callable[[str, int, int, int], None]
+"""Told of a learner after each slice: its name, and its events, errors and labels so far."""
+
+
+def run(events: int = 50_000, seed: int = 0, report: Report | None = None) -> Demo:
+    """Stream a network once, slice by slice, through five learners side by side.
+
+    Parameters
+    ----------
+    events
+        Length of the stream.
+    seed
+        Same seed: same network, same coins, same outcome but for the seconds.
+    report
+        Called for each learner after each slice.
+
+    Examples
+    --------
+    >>> demo = run(events=2_000, seed=1)
+    >>> for outcome in demo.outcomes:
+    ...     print(outcome.name)
+    every label, Linear
+    random 10 %, Linear
+    chosen 10 %, FLLS-I
+    chosen 2 %, Spring
+    chosen 10 %, Linear
+    """
+    network = SensorNetwork(events, seed=seed)
+    learners = _learners(_tuned_width(events, seed), seed)
+    runs = [_Run(name, learner) for name, learner in zip(NAMES, learners, strict=True)]
+    for rows, labels in network.slices():
+        for one in runs:
+            one.follow(rows, labels)
+            if report is not None:
+                report(one.name, one.learner.seen, one.errors, one.learner.asked)
+    rows, labels = network.held_out(HELD_OUT_EVENTS)
+    return Demo(
+        events=events,
+        seed=seed,
+        waves=network.waves,
+        outcomes=tuple(one.outcome(rows, labels) for one in runs),
+        top_sensors=_top_sensors(runs[-1].learner, network),
+    )
+
+
+def _tuned_width(events: int, seed: int) -> float:
+    """The width at which FLLS-I buys a tenth of the labels of another network: no peeking."""
+    X, y = SensorNetwork(min(events, PILOT_EVENTS), seed=seed + 1).batch()
+    return width_for_rate(lambda width: FLLS(query_width=width), X, y, LABEL_RATE)
+
+
+def _learners(width: float, seed: int) -> tuple[Learner, ...]:
+    """The five, in the order of `NAMES`."""
+    return (
+        Linear(query=All(), seed=seed),
+        Linear(query=Random(LABEL_RATE), seed=seed),
+        FLLS(query_width=width, seed=seed),
+        Spring(label_rate=FEW_LABELS, seed=seed),
+        Linear(query=Budget(LABEL_RATE), seed=seed),
+    )
+
+
+@dataclass
+class _Run:
+    """A learner on its way along the stream."""
+
+    name: str
+    learner: Learner
+    mistakes: list[NDArray[np.bool_]] = field(default_factory=list)
+    asked: list[NDArray[np.bool_]] = field(default_factory=list)
+    errors: int = 0
+    seconds: float = 0.0
+
+    def follow(self, rows: Rows, labels: NDArray[np.bool_]) -> None:
+        started = time.perf_counter()
+        trace = self.learner.simulate(rows, labels)
+        self.seconds += time.perf_counter() - started
+        self.mistakes.append(mistakes(trace.margin, labels))
+        self.asked.append(trace.asked)
+        self.errors += int(self.mistakes[-1].sum())
+
+    def outcome(self, rows: Rows, labels: NDArray[np.bool_]) -> LearnerResult:
+        margin = self.learner.margin_many(rows)
+        return LearnerResult(
+            name=self.name,
+            mistakes=np.concatenate(self.mistakes),
+            asked=np.concatenate(self.asked),
+            seconds=self.seconds,
+            balanced_accuracy=balanced_accuracy(margin, labels),
+            roc_auc=roc_auc(margin, labels),
+            weights=len(self.learner.weights()),
+            features=len(self.learner.features()),
+        )
+
+
+def _top_sensors(learner: Learner, network: SensorNetwork) -> tuple[TopSensor, ...]:
+    running: dict[Name, Sensor] = {s.name: s for s in network.sensors if s.died is None}
+    known = [
+        TopSensor(running[feature.name], feature.weight, feature.times_learned)
+        for feature in learner.features()
+        if feature.name in running and isinstance(feature.weight, float)  # not the intercept
+    ]
+    return tuple(sorted(known, key=lambda top: -abs(top.weight))[:TOP])

@@ -1,0 +1,203 @@
+"""The demo as one HTML page that needs nothing else: tables, and plots as inline SVG."""
+
+import io
+import re
+from html import escape
+from string import Template
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.demo.five_learners import HELD_OUT_EVENTS, Demo
+from headwater.demo.tables import learner_table, sensor_table, verdict
+from headwater.types import TextTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = (
+    "#767676",
+    "#d55e00",
+    "#0072b2",
+    "#a0307a",
+    "#00664b",
+)  # dark on white, safe for the colour-blind
+POINTS = 400  # of a curve; more cannot be seen
+WINDOWS = 25  # the error rate is that of the last 1/25 of the stream
+
+PAGE = Template("""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Headwater: one label in ten</title>
+<style>
+body { font: 1rem/1.55 system-ui, sans-serif; color: #1a1a1a; background: #fff;
+       max-width: 52rem; margin: 0 auto; padding: 1rem 1.1rem 3rem; }
+h1 { font-size: 1.7rem; line-height: 1.25; }
+h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { padding: .4rem .5rem; border-bottom: 1px solid #ddd; text-align: right; }
+th { font-size: .85rem; vertical-align: bottom; color: #555; }
+th:first-child, td:first-child { text-align: left; }
+td { white-space: nowrap; }
+.learners tbody tr:last-child { font-weight: 600; }
+svg { width: 100%; max-width: 40rem; height: auto; display: block; }
+code { background: #f3f3f3; padding: .1rem .35rem; border-radius: .2rem; }
+footer { margin-top: 2.5rem; color: #555; font-size: .9rem; }
+@media (max-width: 44rem) {
+  .learners thead { display: none; }
+  .learners tr { display: block; padding: .5rem 0; border-bottom: 1px solid #ddd; }
+  .learners td { display: flex; justify-content: space-between; border: 0; padding: .1rem 0; }
+  .learners td::before { content: attr(data-head); color: #555; font-weight: 400; }
+  .learners td:first-child { font-weight: 600; }
+  .learners td:first-child::before { content: none; }
+}
+</style>
+</head>
+<body>
+<h1>One label in ten, from sensors that come and go</h1>
+<p>A network watches the air for incidents. Its sensors are installed while it is running, some die,
+readings get lost, and only a person can say whether an event really was an incident. Headwater
+learns from such streams: every event may carry any features, and the learner decides which events
+are worth a person's time. Here five learners met the same $events events of a simulated network:
+one was told every label, one a random tenth of them, two chose which tenth to ask for, and one
+made do with one label in fifty.</p>
+<p>$verdict</p>
+<h2>What it cost and what it brought</h2>
+<div class="learners">$learners</div>
+<p>Balanced accuracy and ROC AUC are those of $held_out events that no learner had met, with every
+sensor running; errors on the stream are counted before the label is known. Linear is the learner
+that Headwater recommends, here with every label, with a random tenth of them, and with the tenth
+that it finds worth asking for. FLLS-I is a published algorithm: passive-aggressive steps, half of
+the weights kept, questions where it is unsure; the width at which it asks was set on another
+network so that a tenth of the labels is bought. Spring is what we recommend where labels are very
+few; it had a fifth of the others'. All else is at its default.</p>
+<h2>On the way</h2>
+$plots
+<h2>The running sensors that matter most to the recommended learner</h2>
+$sensors
+<p>Nobody told the learner that these sensors would come: a feature it has never met takes its place
+among the others with the first label learned from it.</p>
+<footer>Made by <code>$command</code>; the same seed gives the same page, but for the
+events per second.</footer>
+</body>
+</html>
+""")
+
+
+def page(demo: Demo, command: str) -> str:
+    """The page of a finished demo. It needs matplotlib.
+
+    Parameters
+    ----------
+    demo
+        The run to show.
+    command
+        The command that made it, printed at the foot.
+    """
+    return PAGE.substitute(
+        events=f"{demo.events:,}",
+        held_out=f"{HELD_OUT_EVENTS:,}",
+        verdict=escape(verdict(demo)),
+        learners=_table(learner_table(demo)),
+        sensors=_table(sensor_table(demo)),
+        plots=_plots(demo),
+        command=escape(command),
+    )
+
+
+def _table(table: TextTable) -> str:
+    head = "".join(f"<th>{escape(text)}</th>" for text in table.head)
+    rows = "\n".join(
+        "<tr>"
+        + "".join(
+            f'<td data-head="{escape(title)}">{escape(text)}</td>'
+            for title, text in zip(table.head, row, strict=True)
+        )
+        + "</tr>"
+        for row in table.rows
+    )
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+
+
+def _plots(demo: Demo) -> str:
+    """Error rate and labels bought along the stream, as one SVG."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "headwater"}):
+        figure = Figure(figsize=(5.4, 6.6), layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True)
+        _draw_error_rates(above, demo)
+        _draw_labels(below, demo)
+        figure.legend(*above.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+        drawn = io.StringIO()
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    svg = drawn.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    title = "Error rate and labels bought along the stream, for each learner"
+    return re.sub(r'width="[^"]*" height="[^"]*"', f'role="img" aria-label="{title}"', svg, count=1)
+
+
+def _draw_error_rates(axes: "Axes", demo: Demo) -> None:
+    window = max(1, demo.events // WINDOWS)
+    at = _points(demo.events, first=window // 4)  # before that a rate is mostly chance
+    for outcome, colour in zip(demo.outcomes, COLOURS, strict=True):
+        rate = 100 * trailing_mean(outcome.mistakes, window)[at]
+        axes.plot(at + 1, rate, color=colour, label=outcome.name, linewidth=1.6)
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel(f"errors in the last {window:,} events, %")
+    _finish(axes, demo)
+
+
+def _draw_labels(axes: "Axes", demo: Demo) -> None:
+    at = _points(demo.events)
+    for outcome, colour in zip(demo.outcomes, COLOURS, strict=True):
+        axes.plot(at + 1, np.cumsum(outcome.asked)[at], color=colour, linewidth=1.6)
+    # To show the others, the learner with every label is let out of the picture at its top.
+    top = 1.5 * max(outcome.labels for outcome in demo.outcomes[1:])
+    axes.set_ylim(0, top)
+    every = demo.outcomes[0].labels
+    axes.annotate(
+        f"every label: {every:,} at the end",
+        (top, top),
+        (6, -14),
+        textcoords="offset points",
+        color=COLOURS[0],
+    )
+    axes.set_ylabel("labels bought so far")
+    axes.set_xlabel("events")
+    _finish(axes, demo)
+
+
+def _finish(axes: "Axes", demo: Demo) -> None:
+    for count, wave in enumerate(demo.waves[1:]):
+        label = None if count else "new sensors installed"  # once in the legend
+        axes.axvline(wave, color="#999", linewidth=0.8, linestyle="--", zorder=0, label=label)
+    axes.set_xlim(0, demo.events)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _points(events: int, first: int = 0) -> NDArray[np.intp]:
+    """The events at which a curve is drawn."""
+    return np.unique(np.linspace(first, events - 1, min(events, POINTS)).astype(np.intp))
+
+
+def trailing_mean(values: NDArray[np.bool_], window: int) -> NDArray[np.float64]:
+    """The mean of the last `window` values at each place; of fewer at the beginning.
+
+    Examples
+    --------
+    >>> trailing_mean(np.array([True, False, False, True]), window=2).tolist()
+    [1.0, 0.5, 0.0, 0.5]
+    """
+    total = np.concatenate([[0], np.cumsum(values)])
+    end = np.arange(1, len(total))
+    begin = np.maximum(0, end - window)
+    return np.asarray((total[end] - total[begin]) / (end - begin), dtype=np.float64)

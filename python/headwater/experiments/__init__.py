@@ -1,1 +1,0 @@
-"""Runs that compare learners, as data, and the pages that show them."""

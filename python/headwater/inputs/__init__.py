@@ -1,0 +1,6 @@
+"""What events come in as: batches of rows, frames, and files of seven formats, packed or not."""
+
+from headwater.inputs.files import EventFile, open
+from headwater.inputs.records import Record
+
+__all__ = ["EventFile", "Record", "open"]

@@ -1,0 +1,129 @@
+"""Batches of events, brought into the shape that the core takes."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.errors import EventError, LabelError
+from headwater.inputs import frames
+from headwater.types import Label, Name, Task
+
+Arrays: TypeAlias = frames.Csr | NDArray[np.float64]
+Answers: TypeAlias = list[Label | None] | NDArray[np.bool_] | NDArray[np.int64]
+
+COMPACT_ABOVE = 1_000_000  # columns; the core keeps one number per column
+
+
+def read_rows(X: Any, names: Sequence[Name] | None) -> tuple[Arrays, list[Name] | None]:
+    """`X` as contiguous arrays, and the names of its columns (None: their numbers)."""
+    if frames.is_frame(X):
+        return frames.read_frame(X, None if names is None else _read_names(names))
+    if names is None:
+        names = getattr(X, "names", None)
+    listed = None if names is None else _read_names(names)
+    if all(hasattr(X, part) for part in ("indptr", "indices", "data")):
+        return _read_csr(X, listed)
+    return _read_dense(X), listed
+
+
+def _read_names(names: Any) -> list[Name]:
+    if isinstance(names, (str, bytes)) or not hasattr(names, "__iter__"):
+        raise EventError(f"names: expected one name per column, got {names!r}.")
+    return list(names)
+
+
+def _read_csr(X: Any, names: list[Name] | None) -> tuple[frames.Csr, list[Name] | None]:
+    if getattr(X, "format", "csr") != "csr":
+        raise EventError(f"X: expected a CSR matrix, got {X.format}; use X.tocsr().")
+    indptr, indices = (_whole_numbers(getattr(X, part), part) for part in ("indptr", "indices"))
+    data = _numbers(X.data)
+    if data.ndim != 1:
+        raise EventError(f"X: data must be one-dimensional, got {data.ndim} dimensions.")
+    shape = getattr(X, "shape", None)
+    if shape is not None:
+        if len(shape) != 2 or shape[0] != len(indptr) - 1:
+            raise EventError(f"X: expected a matrix of {len(indptr) - 1} rows, got shape {shape}.")
+        columns = int(shape[1])
+    else:
+        columns = len(names) if names is not None else int(indices.max(initial=-1)) + 1
+    compact = columns > COMPACT_ABOVE and columns > indices.size
+    if indices.size and (compact or indices.dtype != np.int32):  # otherwise the core finds it
+        wrong = indices[(indices < 0) | (indices >= columns)]
+        if wrong.size:
+            raise EventError(f"X: column {wrong[0]} does not exist; there are {columns}.")
+    if compact:
+        if names is not None and len(names) != columns:
+            raise EventError(f"names: expected one per column, {columns} in all, got {len(names)}.")
+        used, indices = np.unique(indices, return_inverse=True)
+        names = used.tolist() if names is None else [names[column] for column in used.tolist()]
+        columns = len(used)
+    if columns > np.iinfo(np.int32).max:
+        raise EventError(f"X: at most {np.iinfo(np.int32).max} columns in use, got {columns}.")
+    arrays = (
+        np.ascontiguousarray(indptr, dtype=np.int64),
+        np.ascontiguousarray(indices, dtype=np.int32),
+        np.ascontiguousarray(data),
+        columns,
+    )
+    return arrays, names
+
+
+def _whole_numbers(values: Any, part: str) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise EventError(f"X: {part} must be a one-dimensional array of whole numbers.")
+    return array
+
+
+def _read_dense(X: Any) -> NDArray[np.float64]:
+    array = _numbers(X)
+    if array.ndim != 2:
+        raise EventError(f"X: expected two dimensions, got {array.ndim}.")
+    return np.ascontiguousarray(array)
+
+
+def _numbers(values: Any) -> NDArray[np.float64]:
+    """An array of floats. Text is not taken for the number that it may spell."""
+    try:
+        array = np.asarray(values)
+        spelled = array.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in array.flat)
+        if array.dtype.kind in "biufO" and not spelled:
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        pass  # ragged, nested, beyond the floats
+    raise EventError(
+        "X: expected a two-dimensional array of numbers, or a sparse matrix with indptr, indices"
+        f" and data, got {type(values).__name__} of something else."
+    )
+
+
+def read_labels(y: Any) -> Answers:
+    """`y` as an array of bools or integers, or as a list without NumPy's types."""
+    if frames.library_of(y) is not None:
+        return frames.read_labels(y)
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "bi":  # a masked one may lack some
+        return y.astype(bool if y.dtype.kind == "b" else np.int64, copy=False)
+    if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
+        raise LabelError(f"y: expected one label per row, got {y!r}.")
+    listed = y.tolist() if hasattr(y, "tolist") else list(y)
+    if not isinstance(listed, list):
+        raise LabelError(f"y: expected one label per row, got {y!r}.")
+    return listed
+
+
+def predictions(
+    task: Task,
+    classes: NDArray[np.int64],
+    margins: NDArray[np.float64],
+    labels: tuple[Label, ...],
+) -> NDArray[Any]:
+    """What was predicted: the labels with these indices, -1 being None; in regression margins."""
+    if task == "regression":
+        return margins.copy()
+    alike = len({type(label) for label in labels}) == 1 and bool((classes >= 0).all())
+    kept_whole = not any(isinstance(label, str) and label.endswith("\0") for label in labels)
+    if alike and kept_whole:  # NumPy's text drops NULs at its end
+        return np.array(labels)[classes]
+    return np.array([*labels, None], dtype=object)[classes]

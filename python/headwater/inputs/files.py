@@ -1,0 +1,230 @@
+"""Open a file of events: what its name says of its format, and its events one by one or in batches.
+
+The lines themselves are read by the core; Parquet and Arrow files by pyarrow.
+"""
+
+import os
+import select
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from headwater import _core
+from headwater.errors import ParameterError
+from headwater.inputs.records import EventBatch, Reader, Record, Source
+from headwater.types import Label, Name, Rows
+
+Format: TypeAlias = Literal["svmlight", "vw", "jsonl", "csv", "tsv", "parquet", "arrow"]
+OnError: TypeAlias = Literal["raise", "skip"]
+
+SUFFIXES: dict[str, Format] = {
+    ".svmlight": "svmlight",
+    ".svm": "svmlight",
+    ".libsvm": "svmlight",
+    ".vw": "vw",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+PACKED = (".gz", ".zst")
+COLUMNAR = ("parquet", "arrow")
+BATCH = 1_000
+"""Events at a time, unless told otherwise."""
+
+
+class EventFile:
+    """A file of events, as `headwater.open` gives it: walk along it as often as you like.
+
+    Iterating gives `(x, y)`, `records()` the ids as well, `batches()` many events at once. Values
+    are numbers: a text has become the indicator `name=value`, what is absent is left out. y is
+    None where the file has no label.
+
+    Examples
+    --------
+    >>> import headwater as hw, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "days.csv")
+    ...     _ = path.write_text("day,rain,site,wet\\nmon,2.5,roof,1\\ntue,,roof,0\\n")
+    ...     list(hw.open(path, label="wet", id="day"))
+    [({'rain': 2.5, 'site=roof': 1.0}, 1), ({'site=roof': 1.0}, 0)]
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        format: Format,
+        label: str | None,
+        id: str | None,
+        on_error: OnError,
+    ) -> None:
+        self.path = os.fspath(path)
+        self.format = format
+        self.label = label
+        self.id = id
+        self.on_error = on_error
+        self._last: Reader | None = None
+
+    def __repr__(self) -> str:
+        given = f"{self.path!r}, format={self.format!r}, label={self.label!r}, id={self.id!r}"
+        return f"open({given}, on_error={self.on_error!r})"
+
+    def __iter__(self) -> Iterator[tuple[dict[Name, float], Label | None]]:
+        """One event and its label at a time."""
+        for _, x, y in self.records():
+            yield x, y
+
+    def records(self) -> Iterator[Record]:
+        """One event at a time, with its id (None where the file gives none).
+
+        Examples
+        --------
+        >>> import headwater as hw, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "days.vw")
+        ...     _ = path.write_text("1 'monday|sky rain:2.5 grey\\n")
+        ...     next(hw.open(path).records())
+        Record(id='monday', x={'sky^rain': 2.5, 'sky^grey': 1.0}, y=1)
+        """
+        reader = self._walk()
+        while (found := reader.next()) is not None:
+            yield Record(*found)
+
+    def batches(self, size: int = BATCH) -> Iterator[tuple[Rows, list[Label | None]]]:
+        """Up to `size` events at a time and their labels, as `simulate` and `learn_many` take them.
+
+        Each batch has columns of its own.
+
+        Examples
+        --------
+        >>> import headwater as hw, pathlib, tempfile
+        >>> model = hw.PAA(C=1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "days.jsonl")
+        ...     _ = path.write_text('{"rain": 2.0, "wet": true}\\n{"wind": 1.0, "wet": false}\\n')
+        ...     for X, y in hw.open(path, label="wet").batches():
+        ...         model.learn_many(X, y)
+        >>> model.weights()
+        {'rain': 0.5, 'wind': -1.0}
+        """
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise ParameterError(
+                f"batches: size must be a whole number of at least 1, got {size!r}."
+            )
+        reader = self._walk()
+        while (found := reader.batch(size)) is not None:
+            batch = EventBatch(*found)
+            yield Rows(batch.indptr, batch.indices, batch.data, batch.names), batch.labels
+
+    @property
+    def skipped(self) -> int:
+        """Lines that the last walk could not use; 0 before the first."""
+        return 0 if self._last is None else self._last.skipped
+
+    @property
+    def problems(self) -> list[str]:
+        """Why the first ten of them could not be used."""
+        return [] if self._last is None else self._last.problems
+
+    @property
+    def is_columnar(self) -> bool:
+        """Whether pyarrow reads it and not the core."""
+        return self.format in COLUMNAR
+
+    def source(self) -> Source:
+        """The file as the core takes it, looked at first: is it there?"""
+        if self.path == "-":
+            _await_input()
+        elif not stat.S_ISFIFO(os.stat(self.path).st_mode):  # a pipe can be opened once
+            Path(self.path).open("rb").close()  # raises what Python raises
+        return self.path, self.format, self.label, self.id, self.on_error == "skip"
+
+    def _walk(self) -> Reader:
+        source = self.source()
+        if self.is_columnar:
+            from headwater.inputs.columnar import ColumnarReader
+
+            self._last = ColumnarReader(source)
+        else:
+            self._last = _core.EventReader(source)
+        return self._last
+
+
+def open(
+    path: str | os.PathLike[str],
+    *,
+    format: Format | None = None,
+    label: str | None = "y",
+    id: str | None = None,
+    on_error: OnError = "raise",
+) -> EventFile:
+    """Open a file of events; nothing is read before you walk along it.
+
+    Files packed by gzip or zstd are unpacked on the way, which their content says and not their
+    name. Reading takes the same memory however long the file is.
+
+    Parameters
+    ----------
+    path
+        The file; `"-"` is standard input, which can be read once.
+    format
+        `"svmlight"`, `"vw"`, `"jsonl"` (one object per line), `"csv"`, `"tsv"`, `"parquet"` or
+        `"arrow"`; by default what the name ends with says.
+    label
+        The field or column with the label; None: there are no labels. svmlight and VW have their
+        own place for it.
+    id
+        The field or column with the event's id; in VW it is the tag.
+    on_error
+        What a line that cannot be used does: `"raise"` an error, after the events before it, or be
+        counted in `skipped` (`"skip"`).
+
+    Examples
+    --------
+    >>> import headwater as hw, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "days.svm")
+    ...     _ = path.write_text("+1 1:0.5 7:2\\n-1 7:1\\n")
+    ...     for x, y in hw.open(path):
+    ...         print(x, y)
+    {1: 0.5, 7: 2.0} 1
+    {7: 1.0} -1
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ParameterError(f"open: path must be a path, got {path!r}.")
+    known = sorted(set(SUFFIXES.values()))
+    if format is None:
+        format = _by_name(os.fspath(path))
+    elif format not in known:
+        raise ParameterError(f"open: format must be one of {', '.join(known)}, got {format!r}.")
+    if on_error not in ("raise", "skip"):
+        raise ParameterError(f"open: on_error must be 'raise' or 'skip', got {on_error!r}.")
+    for parameter, value in (("label", label), ("id", id)):
+        if value is not None and not isinstance(value, str):
+            raise ParameterError(f"open: {parameter} must be a str or None, got {value!r}.")
+    if label is not None and label == id:
+        raise ParameterError(f"open: label and id must differ, got {label!r} for both.")
+    return EventFile(path, format, label, id, on_error)
+
+
+def _by_name(path: str) -> Format:
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] in PACKED:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in SUFFIXES:
+        return SUFFIXES[suffixes[-1]]
+    raise ParameterError(
+        f"open: {path}: its name does not say its format (it would end in"
+        f" {', '.join(SUFFIXES)}, and then perhaps {' or '.join(PACKED)}); give format=."
+    )
+
+
+def _await_input() -> None:
+    """Wait until standard input has something to say: here Ctrl-C is heard, in a read it is not."""
+    if sys.platform != "win32":
+        select.select([0], [], [])

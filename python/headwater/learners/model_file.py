@@ -1,0 +1,79 @@
+"""A model's header as JSON, and a file that is written whole or not at all."""
+
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from headwater.errors import ParameterError
+from headwater.rules.component import Component
+
+
+def write_header(name: str, parameters: Mapping[str, Any]) -> str:
+    """A learner's class and parameters as text."""
+    plain = {key: _to_plain(value) for key, value in parameters.items()}
+    header = {"class": name, "parameters": plain}
+    return json.dumps(header, ensure_ascii=False, sort_keys=True)
+
+
+def read_header(text: str) -> tuple[str, dict[str, Any]]:
+    """What `write_header` was given."""
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ParameterError("it is not JSON.") from None
+    match header:
+        case {"class": str(name), "parameters": dict(parameters)} if len(header) == 2:
+            return name, {key: _from_plain(value) for key, value in parameters.items()}
+    raise ParameterError("it does not name a class and its parameters.")
+
+
+def write_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file such that a reader finds the old one or the new one, never half of it."""
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        with open(partial, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise type(error)(error.errno, error.strerror, str(target)) from None
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, Component):
+        inner = {name: _to_plain(v) for name, v in value.parameters().items()}
+        return {"component": f"{value.kind}.{type(value).__name__}", **inner}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_to_plain(part) for part in value]
+    return value
+
+
+def _from_plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        cls = _component_class(value.get("component"))
+        parameters = {name: _from_plain(v) for name, v in value.items() if name != "component"}
+        known = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+        if not set(parameters) <= known:
+            raise ParameterError(f"{value['component']} has other parameters.")
+        return cls(**parameters)
+    return tuple(map(_from_plain, value)) if isinstance(value, list) else value
+
+
+def _component_class(name: object) -> type[Component]:
+    waiting = Component.__subclasses__()
+    while waiting:
+        cls = waiting.pop()
+        if is_dataclass(cls) and f"{cls.kind}.{cls.__name__}" == name:
+            return cls
+        waiting += cls.__subclasses__()
+    raise ParameterError(f"there is no component {name!r}.")

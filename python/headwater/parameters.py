@@ -1,0 +1,258 @@
+"""How the limits of parameters are checked, and how parameters that several share are described.
+
+A limit stands on the field or argument that has it: `C: Annotated[float, ABOVE_ZERO] = 1.0`. Words
+(`Literal`), `bool` and `... | None` are limits by themselves. Dataclasses call `check_fields`;
+functions and other classes use the decorator `checked`.
+"""
+
+import dataclasses
+import functools
+import inspect
+import math
+import numbers
+import re
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+
+from headwater.errors import ParameterError
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """How a parameter is read, which values it may have, and how to say so."""
+
+    read: Callable[[Any], Any]
+    """The value as a plain Python value; None: it is of another kind."""
+    test: Callable[[Any], bool]
+    expected: str
+    optional: bool = False
+
+    def __repr__(self) -> str:
+        return repr(self.expected)
+
+    def check(self, owner: str, name: str, value: Any) -> Any:
+        """The value as a plain Python value; a `ParameterError` if it is beyond the limit.
+
+        Examples
+        --------
+        >>> SHARE.check("FLLS", "kept_share", 0)
+        Traceback (most recent call last):
+        ...
+        headwater.errors.ParameterError: FLLS: kept_share must be in (0, 1], got 0.
+        """
+        if value is None and self.optional:
+            return None
+        plain = self.read(value)
+        if plain is None or not self.test(plain):
+            raise ParameterError(f"{owner}: {name} must be {self.expected}, got {value!r}.")
+        return plain
+
+    def or_none(self) -> "Limit":
+        """The same limit, with None allowed."""
+        return Limit(self.read, self.test, f"{self.expected}, or None", optional=True)
+
+
+# How values are read
+
+
+def read_number(value: Any) -> float | None:
+    """A real number as a float; None if it is none, or too large to be one."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return None if math.isnan(number) else number
+
+
+def read_whole(value: Any) -> int | None:
+    """A whole number as an int; None if it is none."""
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return int(value) if is_whole else None
+
+
+def read_labels(value: Any) -> Any:
+    """A tuple of labels, without NumPy's types; None if it is no sequence."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        return None
+    return tuple(label.item() if hasattr(label, "item") else label for label in value)
+
+
+def tuple_of(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What reads a sequence as a tuple whose parts are read so; None if one of them cannot be."""
+
+    def read_all(value: Any) -> Any:
+        if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+            return None
+        parts = tuple(map(read, value))
+        return None if None in parts else parts
+
+    return read_all
+
+
+# Limits
+
+
+def _any(value: Any) -> bool:
+    return True
+
+
+def number(expected: str, test: Callable[[float], bool]) -> Limit:
+    """A limit of numbers."""
+    return Limit(read_number, test, expected)
+
+
+def whole(expected: str, test: Callable[[int], bool]) -> Limit:
+    """A limit of whole numbers."""
+    return Limit(read_whole, test, expected)
+
+
+def whole_from(least: int, bits: int) -> Limit:
+    """Whole numbers from `least` to 2^bits − 1."""
+    expected = f"a whole number from {least} to 2**{bits} - 1"
+    return whole(expected, lambda v: least <= v < 2**bits)
+
+
+def one_of(*words: str) -> Limit:
+    """One of these words."""
+    quoted = [f'"{word}"' for word in words]
+    expected = " or ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+    return Limit(lambda v: v if isinstance(v, str) else None, lambda v: v in words, expected)
+
+
+ABOVE_ZERO = number("a number above 0", lambda v: v > 0)
+FINITE = number("a finite number above 0", lambda v: 0 < v < math.inf)
+NOT_NEGATIVE = number("a finite number, 0 or above", lambda v: 0 <= v < math.inf)
+SHARE = number("in (0, 1]", lambda v: 0 < v <= 1)
+INSIDE = number("in (0, 1)", lambda v: 0 < v < 1)
+RATE = number("in [0, 1]", lambda v: 0 <= v <= 1)
+COUNT = whole("a whole number above 0", lambda v: v > 0)
+SEED = whole_from(0, bits=64)
+TRUTH = Limit(lambda v: v if isinstance(v, bool) else None, _any, "True or False")
+CLASSES = Limit(read_labels, _any, "a tuple of labels")
+
+
+def limit_of(annotation: Any) -> Limit | None:
+    """The limit that an annotation states; None: it states none.
+
+    Examples
+    --------
+    >>> limit_of(Annotated[float, ABOVE_ZERO]).expected
+    'a number above 0'
+    >>> limit_of(Literal["even", "olvf"] | None).expected
+    '"even" or "olvf", or None'
+    """
+    if annotation is bool:
+        return TRUTH
+    parts = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return next((part for part in parts[1:] if isinstance(part, Limit)), None)
+    if get_origin(annotation) is Literal:
+        return one_of(*parts)
+    if get_origin(annotation) in (Union, types.UnionType) and type(None) in parts:
+        others = [part for part in parts if part is not type(None)]
+        limit = limit_of(others[0]) if len(others) == 1 else None
+        return limit and limit.or_none()
+    return None
+
+
+# Where limits are checked
+
+
+_FIELD_LIMITS: dict[type, dict[str, Limit]] = {}
+
+
+def field_limits(cls: type) -> dict[str, Limit]:
+    """The limits of a dataclass's fields, by name."""
+    if cls not in _FIELD_LIMITS:
+        found = {field.name: limit_of(field.type) for field in dataclasses.fields(cls)}
+        _FIELD_LIMITS[cls] = {name: limit for name, limit in found.items() if limit is not None}
+    return _FIELD_LIMITS[cls]
+
+
+def check_fields(value: Any, owner: str = "") -> None:
+    """Bring the limited fields of a frozen dataclass to plain Python values, or refuse them.
+
+    Errors name the class, unless they are to name another `owner`.
+    """
+    owner = owner or type(value).__name__
+    for name, limit in field_limits(type(value)).items():
+        object.__setattr__(value, name, limit.check(owner, name, getattr(value, name)))
+
+
+def argument_limits(function: Callable[..., Any]) -> dict[str, Limit]:
+    """The limits of a function's arguments, by name."""
+    arguments = inspect.signature(function).parameters.values()
+    found = {argument.name: limit_of(argument.annotation) for argument in arguments}
+    return {name: limit for name, limit in found.items() if limit is not None}
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The function with its arguments checked first; those that have limits come in plain.
+
+    Errors name the function, or the class whose `__init__` or method it is.
+
+    Examples
+    --------
+    >>> @checked
+    ... def halve(share: Annotated[float, SHARE]) -> float:
+    ...     return share / 2
+    >>> halve(2)
+    Traceback (most recent call last):
+    ...
+    headwater.errors.ParameterError: halve: share must be in (0, 1], got 2.
+    """
+    signature, limits = inspect.signature(function), argument_limits(function)
+    is_method = next(iter(signature.parameters), "") == "self"
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError:
+            return function(*args, **kwargs)  # which says what is missing or too much
+        owner = type(args[0]).__name__ if is_method else function.__name__
+        if is_method and function.__name__ != "__init__":
+            owner += f".{function.__name__}"
+        for name, limit in limits.items():
+            if name in bound.arguments:
+                bound.arguments[name] = limit.check(owner, name, bound.arguments[name])
+        return function(*bound.args, **bound.kwargs)
+
+    return call
+
+
+# How parameters are described
+
+_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^(\w+)\n((?: {4}.*\n|\n(?= {4}))+)", re.MULTILINE)
+
+
+def described_parameters(doc: str | None) -> dict[str, str]:
+    """What a docstring says of each parameter, in its order.
+
+    Examples
+    --------
+    >>> described_parameters("A rule.\\n\\nParameters\\n----------\\nrate\\n    How often.\\n")
+    {'rate': '    How often.\\n'}
+    """
+    section = _SECTION.search(inspect.cleandoc(doc or "") + "\n")
+    return dict(_ENTRY.findall(section[1])) if section else {}
+
+
+def with_parameters(doc: str | None, described: Mapping[str, str], order: Iterable[str]) -> str:
+    """A docstring that describes the parameters of `order`: as it does, else as `described`."""
+    text = inspect.cleandoc(doc or "") + "\n"
+    known = {**described, **described_parameters(doc)}
+    entries = "".join(f"{name}\n{known[name]}" for name in order if name in known)
+    section = f"Parameters\n----------\n{entries}\n"
+    if _SECTION.search(text):
+        return _SECTION.sub(lambda _: section, text, count=1).rstrip()
+    before, examples, after = text.partition("Examples\n--------\n")
+    return f"{before.rstrip()}\n\n{section}{examples}{after}".rstrip()

@@ -1,0 +1,48 @@
+"""What a learner is made of: rules with their parameters, each with a word for its defaults."""
+
+import dataclasses
+import math
+from typing import Any, ClassVar, Self
+
+from headwater.errors import ParameterError
+from headwater.parameters import check_fields
+
+
+def shown(value: object) -> str:
+    """`repr`, but such that it can be evaluated: infinity as a call."""
+    return "float('inf')" if value == math.inf else repr(value)
+
+
+class Component:
+    """A rule and its parameters: a small frozen dataclass with a word for its defaults."""
+
+    word: ClassVar[str]
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{key}={shown(value)}" for key, value in self.parameters().items())
+        return f"{self.kind}.{type(self).__name__}({given})"
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that it was made with, by name."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+    def for_core(self) -> tuple[str, dict[str, Any]]:
+        """The word and the parameters that the core takes, derived ones worked out."""
+        return self.word, self.parameters()
+
+    @classmethod
+    def of(cls, owner: str, value: object) -> Self:
+        """`value` as a component: itself, or what its word stands for."""
+        if isinstance(value, cls):
+            return value
+        words = {sub.word: sub for sub in cls.__subclasses__()}
+        if isinstance(value, str) and value in words:
+            return words[value]()
+        raise ParameterError(
+            f"{owner}: {cls.kind} must be one of {', '.join(map(repr, words))}"
+            f" or a value of headwater.{cls.kind}, got {value!r}."
+        )

@@ -1,0 +1,201 @@
+"""Ours beside the paper's: every printed cell, the difference, a verdict and its reason.
+
+Two numbers agree when they differ by no more than one printed standard deviation, or by what chance
+explains (three standard errors of the difference, both spreads taken as over our repeats), or by
+the tolerance that the study names. A cell that differs has its reason in `papers/reasons.csv`.
+"""
+
+import csv
+import math
+import statistics
+from fnmatch import fnmatchcase
+from importlib import resources
+from typing import Literal, NamedTuple
+
+from headwater.studies.papers import PaperCell, read_datasets, read_table
+from headwater.studies.plan import Cell, LearnerPlan, Paper, Study
+from headwater.studies.results import ResultStore, Summary
+from headwater.studies.trial import SCORES
+
+Verdict = Literal["agrees", "differs", "no data"]
+
+TOLERATED_ERRORS = 3.0
+
+
+class Compared(NamedTuple):
+    """A printed cell, what we found, and what the difference means."""
+
+    printed: PaperCell
+    data: str
+    ours: Summary | None
+    label_rate: float | None
+    reference: float | None
+    """What an independent program found for the same protocol, where it has been recorded."""
+    verdict: Verdict
+    reason: str
+
+    @property
+    def difference(self) -> float:
+        """Ours minus the paper's."""
+        return math.nan if self.ours is None else self.ours.mean - self.printed.mean
+
+    @property
+    def in_stds(self) -> float:
+        """The difference in the paper's standard deviations; NaN where it prints none."""
+        return self.difference / self.printed.std if self.printed.std else math.nan
+
+
+class Reason(NamedTuple):
+    """Why cells differ; `*` stands for anything."""
+
+    paper: str
+    table: str
+    dataset: str
+    algorithm: str
+    reason: str
+
+    def fits(self, cell: PaperCell) -> bool:
+        """Whether it speaks of this cell."""
+        said = (self.paper, self.table, self.dataset, self.algorithm)
+        here = (cell.paper, str(cell.table), cell.dataset, cell.algorithm)
+        return all(fnmatchcase(text, form) for text, form in zip(here, said, strict=True))
+
+
+def read_reasons() -> list[Reason]:
+    """Every known reason, the first that fits a cell is its own.
+
+    Examples
+    --------
+    >>> all(reason.reason for reason in read_reasons())
+    True
+    """
+    return [Reason(**row) for row in _rows("reasons.csv")]
+
+
+def read_references() -> dict[tuple[str, int, str, str, str], float]:
+    """What an independent program found, by paper, table, data set, algorithm and setting."""
+    return {
+        (row["paper"], int(row["table"]), row["dataset"], row["algorithm"], row["setting"]): float(
+            row["value"]
+        )
+        for row in _rows("references.csv")
+    }
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    text = (resources.files("headwater.studies.papers") / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def compare(study: Study, store: ResultStore) -> list[Compared]:
+    """Every cell that the paper prints in the study's tables, in its order."""
+    paper = study.paper
+    if paper is None or (paper.mean and paper.data):  # the mean over some of the data is no mean
+        return []
+    reasons, references = read_reasons(), read_references()
+    known = {(one.paper, one.printed): one for one in read_datasets()}
+    found = []
+    for table in paper.tables:
+        for printed in read_table(paper.name, table):
+            if not is_meant(paper, printed):
+                continue
+            dataset = known[printed.paper, printed.dataset]
+            data = dataset.name
+            if paper.data and data not in paper.data:
+                continue
+            names = [plan.name for plan in study.data] if paper.mean else [data]
+            cells = [our_cell(study, paper, printed, name) for name in names]
+            ours = mean_over(store, cells, score_of(study, printed))
+            rate = mean_over(store, cells, "label_rate")
+            verdict = judge(paper, printed, ours)
+            reason = next((one.reason for one in reasons if one.fits(printed)), "")
+            if verdict == "no data":
+                reason = dataset.remark or "the file is not there"
+            key = (paper.name, table, printed.dataset, printed.algorithm, printed.setting)
+            found.append(
+                Compared(
+                    printed,
+                    data or "",
+                    ours,
+                    rate.mean if rate else None,
+                    references.get(key),
+                    verdict,
+                    "" if verdict == "agrees" else reason,
+                )
+            )
+    return found
+
+
+def score_of(study: Study, printed: PaperCell) -> str:
+    """Our score that a printed number is: its metric by our name, or else the study's."""
+    return printed.metric if printed.metric in SCORES else study.score
+
+
+def mean_over(store: ResultStore, cells: list[Cell | None], score: str) -> Summary | None:
+    """A score's mean over cells, repeat by repeat; None if one of them has not been run."""
+    found = [None if cell is None else store.summary(cell, score) for cell in cells]
+    values = [one.values for one in found if one is not None]
+    if not values or len(values) < len(found):
+        return None
+    means = tuple(map(statistics.fmean, zip(*values, strict=True)))
+    spread = statistics.stdev(means) if len(means) > 1 else math.nan
+    return Summary(statistics.fmean(means), spread, means)
+
+
+def our_cell(study: Study, paper: Paper, printed: PaperCell, data: str | None) -> Cell | None:
+    """The cell of the study that stands for a printed one."""
+    for cell in study.cells():
+        plan = study.learner_plan(cell.learner)
+        if cell.data == data and plan.printed == printed.algorithm:
+            setting = setting_of(paper, plan, cell)
+            if setting is None or setting == printed.setting:
+                return cell
+    return None
+
+
+def setting_of(paper: Paper, plan: LearnerPlan, cell: Cell) -> str | None:
+    """How the paper would print a cell's setting; None: it does not matter."""
+    form = plan.setting or paper.setting
+    if form is None:
+        return None
+    return form.format(rate=cell.rate, stream=cell.stream, labels=cell.labels)
+
+
+def is_meant(paper: Paper, printed: PaperCell) -> bool:
+    """Whether a study speaks of a printed cell: by its metric, and its setting if that is fixed."""
+    fixed = paper.setting is not None and "{" not in paper.setting
+    meant = paper.mean in ("", printed.dataset)
+    return (
+        meant
+        and printed.metric in paper.metrics
+        and (not fixed or printed.setting == paper.setting)
+    )
+
+
+def judge(paper: Paper, printed: PaperCell, ours: Summary | None) -> Verdict:
+    """Whether ours and the paper's are the same number."""
+    if ours is None:
+        return "no data"
+    theirs = printed.std or 0.0
+    spread = 0.0 if math.isnan(ours.std) else ours.std
+    error = math.sqrt((spread**2 + theirs**2) / len(ours.values))
+    room = max(paper.tolerance, theirs, TOLERATED_ERRORS * error)
+    return "agrees" if abs(ours.mean - printed.mean) <= room else "differs"
+
+
+def count(found: list[Compared]) -> dict[str, int]:
+    """How many cells there are of each verdict; those that differ by whether the reason is known.
+
+    Examples
+    --------
+    >>> count([])
+    {'agrees': 0, 'differs, reason known': 0, 'differs, reason unknown': 0, 'no data': 0}
+    """
+    known = [one for one in found if one.verdict == "differs" and one.reason]
+    differing = [one for one in found if one.verdict == "differs"]
+    return {
+        "agrees": sum(one.verdict == "agrees" for one in found),
+        "differs, reason known": len(known),
+        "differs, reason unknown": len(differing) - len(known),
+        "no data": sum(one.verdict == "no data" for one in found),
+    }

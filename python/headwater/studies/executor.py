@@ -1,0 +1,236 @@
+"""Runs a study: many small runs on many cores, stored as they finish, in any order.
+
+A task is a stream of a data set, some seeds, and every cell that runs on it, so that a stream is
+made once for all learners. Whatever the number of jobs, and wherever it was stopped, the results
+are the same: every run depends on its cell and seed alone.
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from headwater import datasets
+from headwater.catalogue import algorithm
+from headwater.errors import ParameterError
+from headwater.studies.plan import Cell, DataPlan, Study
+from headwater.studies.protocol import load, split
+from headwater.studies.results import Choices, ResultStore, Runs
+from headwater.studies.trial import FOLDS, Chosen, TrialResult, choose, run
+
+SECONDS_A_VALUE = 30e-9
+"""A rough price of a value that a learner meets, to plan tasks with."""
+SEARCH = 12
+"""How many times a stream is run through to find a query width."""
+WORTH = 0.3
+"""Seconds that a task should be worth, by that price: more than it costs to hand it out."""
+Progress = Callable[[float, str], None]
+"""Called with the share of the work done so far, and what is being done."""
+
+
+class ChoiceTask(NamedTuple):
+    """Choose a cell's parameters."""
+
+    study: Study
+    cell: Cell
+    folder: Path | None
+    cost: float
+
+    def __call__(self) -> Choices:
+        return {self.cell: choose(self.study, self.cell, self.folder)}
+
+
+class RunTask(NamedTuple):
+    """Run every cell of a stream, seed by seed."""
+
+    study: Study
+    chosen: dict[Cell, Chosen]
+    seeds: tuple[int, ...]
+    folder: Path | None
+    cost: float
+
+    def __call__(self) -> Runs:
+        first = next(iter(self.chosen))
+        preprocess = self.study.preprocess_for(first.learner)
+        data = load(self.study.data_plan(first.data), preprocess, self.folder)
+        found: dict[tuple[Cell, int], TrialResult] = {}
+        for seed in self.seeds:
+            shown = split(self.study, data, self.study.stream_plan(first.stream), seed)
+            for cell, chosen in self.chosen.items():
+                found[cell, seed] = run(self.study, cell, chosen, shown, seed)
+        return found
+
+
+Task = ChoiceTask | RunTask
+
+
+def is_there(plan: DataPlan, folder: Path | None) -> bool:
+    """Whether a data set can be loaded."""
+    if ":" in plan.source:
+        return True
+    return datasets.entry(plan.source).path(folder).is_file()
+
+
+def missing(study: Study, folder: Path | None) -> list[str]:
+    """The data sets of a study that are not there."""
+    return [plan.name for plan in study.data if not is_there(plan, folder)]
+
+
+def available(study: Study, folder: Path | None) -> Study:
+    """The study with only the data sets that are there."""
+    return replace(study, data=tuple(plan for plan in study.data if is_there(plan, folder)))
+
+
+def execute(
+    study: Study,
+    store: ResultStore,
+    folder: Path | None = None,
+    jobs: int = 1,
+    backend: str = "loky",
+    progress: Progress = lambda share, what: None,
+) -> None:
+    """Do what the store does not hold yet; what is there already is not done again."""
+    cells = list(study.cells())
+    undecided = [cell for cell in cells if needs_choice(study, cell) and cell not in store.choices]
+    choosing: list[Task] = [
+        ChoiceTask(study, cell, folder, choice_cost(study, cell)) for cell in undecided
+    ]
+    running_cost = sum(run_cost(study, cell) * study.repeats for cell in cells)
+    total = sum(task.cost for task in choosing) + running_cost or 1.0
+    done = 0.0
+    for task, found in in_parallel(choosing, jobs, backend):
+        store.add_choices(found)
+        done += task.cost
+        progress(done / total, "choosing parameters")
+    tasks = run_tasks(study, store, folder)
+    done = total - sum(task.cost for task in tasks)
+    for task, outcomes in in_parallel(tasks, jobs, backend):
+        store.add_runs(outcomes)
+        done += task.cost
+        progress(done / total, "repeats")
+
+
+def run_tasks(study: Study, store: ResultStore, folder: Path | None) -> list[Task]:
+    """The runs that are still to be done, in groups that are worth their while."""
+    tasks: list[Task] = []
+
+    def shown(cell: Cell) -> tuple[str, str, str]:
+        return cell.data, cell.stream, study.preprocess_for(cell.learner)
+
+    for _, group in groupby(sorted(study.cells(), key=shown), key=shown):
+        cells = list(group)
+        missing: dict[tuple[Cell, ...], list[int]] = {}
+        for seed in range(study.repeats):
+            open_cells = tuple(cell for cell in cells if (cell, seed) not in store.runs)
+            if open_cells:
+                missing.setdefault(open_cells, []).append(seed)
+        for open_cells, seeds in missing.items():
+            chosen = {cell: store.choices.get(cell, Chosen({}, None)) for cell in open_cells}
+            cost = sum(run_cost(study, cell) for cell in open_cells)
+            size = max(1, round(WORTH / cost))
+            for begin in range(0, len(seeds), size):
+                some = tuple(seeds[begin : begin + size])
+                tasks.append(RunTask(study, chosen, some, folder, cost * len(some)))
+    return tasks
+
+
+def needs_choice(study: Study, cell: Cell) -> bool:
+    """Whether something is to be chosen before a cell's repeats."""
+    plan = study.learner_plan(cell.learner)
+    widths = study.one_width and cell.rate is not None and asks_by_width(study, cell)
+    return len(plan.choices()) > 1 or bool(widths)
+
+
+def asks_by_width(study: Study, cell: Cell) -> bool:
+    """Whether a query width has to be searched for the cell's label rate."""
+    takes = algorithm(study.learner_plan(cell.learner).algorithm).parameters
+    return cell.rate is not None and "query_width" in takes and "rate" not in takes
+
+
+def run_cost(study: Study, cell: Cell) -> float:
+    """About how many seconds a run takes."""
+    entry = datasets.entry(cell_source(study, cell)) if is_known(study, cell) else None
+    n, d = (entry.n or 10_000, entry.d or 100) if entry else (10_000, 100)
+    stored = study.preprocess_for(cell.learner) in ("raw", "rows")
+    values = entry.nonzeros or n * d if entry and entry.sparse and stored else n * d
+    price = SECONDS_A_VALUE * values + 1e-6 * n
+    name = study.learner_plan(cell.learner).algorithm
+    if name == "SEL-2nd":
+        price += 4e-10 * n * d * d  # its matrix
+    if cell.labels.delay or cell.labels.wrong or cell.labels.never:
+        price += 1e-7 * values + 4e-6 * n
+    searches = SEARCH if asks_by_width(study, cell) and not study.one_width else 1
+    return price * searches
+
+
+def choice_cost(study: Study, cell: Cell) -> float:
+    """About how many seconds the choice of a cell's parameters takes."""
+    searches = SEARCH if asks_by_width(study, cell) else 1
+    once = run_cost(study, cell) / (searches if not study.one_width else 1)
+    points = len(study.learner_plan(cell.learner).choices())
+    folds = FOLDS if study.choose == "folds" else 1
+    repeats = study.choice_repeats_for(cell.learner)
+    trials = points * (repeats * folds + searches) if points > 1 else 0
+    return once * (trials + searches * study.one_width)
+
+
+def is_known(study: Study, cell: Cell) -> bool:
+    """Whether a cell's data set is one of the registry."""
+    return ":" not in cell_source(study, cell)
+
+
+def cell_source(study: Study, cell: Cell) -> str:
+    """Where a cell's data set comes from."""
+    return study.data_plan(cell.data).source
+
+
+def in_parallel(tasks: Iterable[Task], jobs: int, backend: str) -> Iterator[tuple[Task, Any]]:
+    """Each task with its result as it finishes, the most expensive first."""
+    order = sorted(tasks, key=lambda task: -task.cost)
+    if not order or (jobs == 1 and backend == "loky"):
+        yield from ((task, task()) for task in order)
+        return
+    joblib = _needed("joblib", "several jobs need joblib: pip install headwater[studies].")
+    with (
+        warnings.catch_warnings(),
+        _cluster(backend, jobs),
+        joblib.parallel_config(backend=backend, n_jobs=jobs),
+    ):
+        # Workers that have grown are replaced, which loses nothing and needs no warning.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+        work = joblib.Parallel(return_as="generator_unordered", pre_dispatch="3*n_jobs")
+        yield from work(joblib.delayed(_done)(task) for task in order)
+
+
+def _done(task: Task) -> tuple[Task, Any]:
+    return task, task()
+
+
+@contextmanager
+def _cluster(backend: str, jobs: int) -> Iterator[None]:
+    """The cluster that a backend runs on: the one that is set up, else one of our own, here."""
+    if backend == "dask":
+        distributed = _needed("distributed", "the backend dask needs it: pip install distributed.")
+        address = os.environ.get("DASK_SCHEDULER_ADDRESS")
+        own = {"address": address} if address else {"n_workers": jobs, "threads_per_worker": 1}
+        try:
+            distributed.default_client()
+        except ValueError:
+            with distributed.Client(**own, **({} if address else {"dashboard_address": None})):
+                yield
+            return
+    elif backend == "ray":
+        _needed("ray.util.joblib", "the backend ray needs it: pip install ray.").register_ray()
+    yield
+
+
+def _needed(module: str, otherwise: str) -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as missing:
+        raise ParameterError(f"--backend: {otherwise}") from missing

@@ -1,0 +1,186 @@
+"""A study's figure: one panel per data set, one line per learner. It needs matplotlib."""
+
+import io
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.studies.comparison import mean_over
+from headwater.studies.plan import Cell, Study
+from headwater.studies.results import ResultStore
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = (
+    *("#0072b2", "#d55e00", "#00664b", "#cc79a7", "#56b4e9", "#767676"),
+    *("#e69f00", "#000000", "#8c564b", "#9467bd"),
+)  # safe for the colour-blind, as far as ten can be
+MARKERS = "os^vDPX*<>"
+COLUMNS = 3
+
+Point = tuple[float, float, float]
+"""Where it stands, a mean, and the standard error of the mean."""
+
+
+def figure(study: Study, store: ResultStore) -> str:
+    """The figure as SVG; empty if the study draws none or has nothing to draw yet."""
+    if not study.figure:
+        return ""
+    panels = {data.name: _lines(study, store, data.name) for data in study.data}
+    return _drawn(study, panels, study.title)
+
+
+def means_figure(done: list[tuple[Study, ResultStore]]) -> str:
+    """The means over the data sets against the label rate as SVG, one panel per study, if any."""
+    drawn = [one for one in done if one[0].figure == "rates" and is_mean(one[0])]
+    if not drawn:
+        return ""
+    panels = {study.title: _means(study, store) for study, store in drawn}
+    return _drawn(drawn[0][0], panels, "Means over the data sets against the share of labels")
+
+
+def is_mean(study: Study) -> bool:
+    """Whether the means over a study's data sets stand for something."""
+    return study.paper is not None and bool(study.paper.mean)
+
+
+def _means(study: Study, store: ResultStore) -> dict[str, list[Point]]:
+    """A study's means over its data sets, one line per learner."""
+    lines: dict[str, list[Point]] = {}
+    cells = [cell for cell in study.cells() if cell.data == study.data[0].name]
+    for cell in cells:
+        alike: list[Cell | None] = [cell._replace(data=data.name) for data in study.data]
+        asked, found = (mean_over(store, alike, score) for score in ("label_rate", study.score))
+        if asked and found:
+            error = 0.0 if found.std != found.std else found.std / len(found.values) ** 0.5
+            point = (100 * asked.mean, found.mean, error)
+            lines.setdefault(cell.learner, []).append(point)
+    return lines
+
+
+def _drawn(study: Study, panels: dict[str, dict[str, list[Point]]], title: str) -> str:
+    """Panels as SVG; the study says what their axes are. Empty if there is nothing to draw."""
+    lines = {name: found for name, found in panels.items() if any(found.values())}
+    if not lines:
+        return ""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    style: Any = {
+        "svg.hashsalt": "headwater",
+        "svg.fonttype": "none",
+        "font.family": "sans-serif",
+        "font.size": 8,
+    }
+    height = -(-len(lines) // COLUMNS)
+    with rc_context(style):
+        drawn = Figure(figsize=(9.5, 2.5 * height + 0.9), layout="constrained")
+        places = np.atleast_1d(drawn.subplots(height, COLUMNS, squeeze=False)).ravel()
+        for axes, (name, found) in zip(places, lines.items(), strict=False):
+            _panel(axes, study, name, found)
+        for axes in places[len(lines) :]:
+            axes.set_axis_off()
+        handles: dict[str, Any] = {}
+        for axes in places:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        drawn.legend(
+            list(handles.values()),
+            list(handles),
+            loc="outside upper center",
+            ncols=min(6, len(handles)),
+        )
+        text = io.StringIO()
+        drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    name = title.replace('"', "'")
+    return re.sub(r'width="[^"]*" height="[^"]*"', f'role="img" aria-label="{name}"', svg, count=1)
+
+
+def _lines(study: Study, store: ResultStore, data: str) -> dict[str, list[Point]]:
+    """What is drawn of a data set: the points of each line."""
+    lines: dict[str, list[Point]] = {}
+    several = len({cell.stream for cell in study.cells()}) > 1
+    for cell in study.cells():
+        if cell.data != data:
+            continue
+        plan = study.learner_plan(cell.learner)
+        name = cell.learner if _along(study) is not _parameter else plan.printed
+        if several:
+            name = f"{name}, {cell.stream}"
+        if study.figure == "delays" and (cell.labels.wrong or cell.labels.never):
+            name = f"{name}, bad answers"
+        lines.setdefault(name, []).extend(_along(study)(study, store, cell))
+    return lines
+
+
+def _along(study: Study) -> Callable[[Study, ResultStore, Cell], list[Point]]:
+    kinds: dict[str, Any] = {"rates": _rate, "delays": _delay, "time": _time, "loss": _time}
+    return kinds.get(study.figure, _parameter)  # type: ignore[no-any-return]
+
+
+def _rate(study: Study, store: ResultStore, cell: Cell) -> list[Point]:
+    rate = store.summary(cell, "label_rate")
+    return [] if rate is None else _point(study, store, cell, 100 * rate.mean)
+
+
+def _delay(study: Study, store: ResultStore, cell: Cell) -> list[Point]:
+    return _point(study, store, cell, float(cell.labels.delay))
+
+
+def _parameter(study: Study, store: ResultStore, cell: Cell) -> list[Point]:
+    value = study.learner_plan(cell.learner).parameters.get(study.figure)
+    return [] if value is None else _point(study, store, cell, float(value))
+
+
+def _point(study: Study, store: ResultStore, cell: Cell, place: float) -> list[Point]:
+    found = store.summary(cell, study.score)
+    if found is None:
+        return []
+    error = 0.0 if found.std != found.std else found.std / len(found.values) ** 0.5
+    return [(place, found.mean, error)]
+
+
+def _time(study: Study, store: ResultStore, cell: Cell) -> list[Point]:
+    curve = store.curve(cell)
+    return [((place + 1) / len(curve), value, 0.0) for place, value in enumerate(curve)]
+
+
+def _panel(axes: "Axes", study: Study, name: str, lines: dict[str, list[Point]]) -> None:
+    for place, (label, points) in enumerate(lines.items()):
+        if not points:
+            continue
+        x, y, error = np.array(sorted(points)).T
+        colour = COLOURS[place % len(COLOURS)]
+        marker = "" if study.figure in ("time", "loss") else MARKERS[place % len(MARKERS)]
+        axes.plot(x, y, color=colour, marker=marker, markersize=3, linewidth=1.1, label=label)
+        if error.any():
+            axes.fill_between(x, y - error, y + error, color=colour, alpha=0.15, linewidth=0)
+    axes.set_title(name, fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel(_x_label(study))
+    axes.set_ylabel(_y_label(study))
+    if study.figure == "delays":
+        axes.set_xscale("symlog", linthresh=10)
+    elif study.figure == "C":
+        axes.set_xscale("log")
+
+
+def _x_label(study: Study) -> str:
+    words = {
+        "rates": "labels asked for, %",
+        "delays": "delay, events",
+        "time": "share of the stream",
+        "loss": "share of the second phase",
+    }
+    return words.get(study.figure, study.figure)
+
+
+def _y_label(study: Study) -> str:
+    words = {"time": "error rate so far", "loss": "mean loss so far"}
+    return words.get(study.figure, study.score.replace("_", " "))

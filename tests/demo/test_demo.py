@@ -1,0 +1,81 @@
+"""The demo's run: what it promises holds on a short stream."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from headwater.demo.five_learners import NAMES, Demo, run
+from headwater.streams import SensorNetwork
+
+EVENTS = 6_000
+
+
+@pytest.fixture(scope="module")
+def demo() -> Demo:
+    return run(EVENTS, seed=2)
+
+
+def test_the_learners_meet_every_event(demo: Demo) -> None:
+    assert tuple(outcome.name for outcome in demo.outcomes) == NAMES
+    for outcome in demo.outcomes:
+        assert len(outcome.mistakes) == len(outcome.asked) == EVENTS
+
+
+def test_one_buys_every_label_one_a_fiftieth_and_the_others_about_a_tenth(demo: Demo) -> None:
+    every, chance, flls, spring, linear = demo.outcomes
+    assert every.labels == EVENTS
+    assert 0.015 * EVENTS < spring.labels < 0.025 * EVENTS
+    for outcome in (chance, flls, linear):
+        assert 0.06 * EVENTS < outcome.labels < 0.14 * EVENTS, outcome.name
+
+
+def test_every_learner_has_learned_something(demo: Demo) -> None:
+    for outcome in demo.outcomes:
+        assert outcome.errors < 0.3 * EVENTS
+        assert outcome.balanced_accuracy > 0.7
+        assert outcome.roc_auc > 0.8
+
+
+def test_the_recommended_learner_errs_least_of_those_with_a_tenth_of_the_labels(demo: Demo) -> None:
+    _, *others, recommended = demo.outcomes
+    assert all(recommended.errors < other.errors for other in others)
+
+
+def test_flls_keeps_half_of_its_weights_and_the_others_keep_all(demo: Demo) -> None:
+    for outcome in demo.outcomes:
+        expected = outcome.features // 2 if "FLLS" in outcome.name else outcome.features
+        assert outcome.weights == expected
+
+
+def test_the_top_sensors_are_running_ones_largest_first(demo: Demo) -> None:
+    sensors = {sensor.name: sensor for sensor in SensorNetwork(EVENTS, seed=2).sensors}
+    weights = [abs(top.weight) for top in demo.top_sensors]
+    assert weights == sorted(weights, reverse=True)
+    assert weights[0] > 0
+    for top in demo.top_sensors:
+        assert top.sensor == sensors[top.sensor.name]
+        assert top.sensor.died is None
+        assert top.labels > 0
+
+
+def test_the_report_counts_up_to_the_outcome() -> None:
+    told: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+
+    def report(name: str, events: int, errors: int, labels: int) -> None:
+        told[name].append((events, errors, labels))
+
+    demo = run(2_500, seed=0, report=report)
+    assert tuple(told) == NAMES
+    for outcome in demo.outcomes:
+        assert [events for events, _, _ in told[outcome.name]] == [1_000, 2_000, 2_500]
+        assert told[outcome.name][-1] == (2_500, outcome.errors, outcome.labels)
+
+
+def test_the_same_seed_gives_the_same_outcome(demo: Demo) -> None:
+    again = run(EVENTS, seed=2)
+    assert again.top_sensors == demo.top_sensors
+    for one, other in zip(demo.outcomes, again.outcomes, strict=True):
+        assert np.array_equal(one.mistakes, other.mistakes)
+        assert np.array_equal(one.asked, other.asked)
+        assert one.roc_auc == other.roc_auc

@@ -1,0 +1,139 @@
+"""The demo's page: complete, self-contained, and safe to open anywhere."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from headwater.demo.five_learners import NAMES, Demo, LearnerResult, TopSensor
+from headwater.demo.page import page, trailing_mean
+from headwater.demo.tables import learner_table, sensor_table, verdict
+from headwater.streams import Sensor
+
+EVENTS = 1_000
+
+
+def made_up_demo() -> Demo:
+    generator = np.random.default_rng(0)
+    outcomes = tuple(
+        LearnerResult(
+            name=name,
+            mistakes=generator.random(EVENTS) < 0.2,
+            asked=generator.random(EVENTS) < share,
+            seconds=0.5,
+            balanced_accuracy=0.9,
+            roc_auc=0.95,
+            weights=12,
+            features=24,
+        )
+        for name, share in zip(NAMES, (1.0, 0.1, 0.1, 0.02, 0.1), strict=True)
+    )
+    first = TopSensor(Sensor("ozone-01", "ozone", 0, None), 0.5, 90)
+    later = TopSensor(Sensor("<dust>", "dust", 440, None), -0.25, 40)
+    return Demo(EVENTS, 3, (0, 440), outcomes, (first, later))
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    pytest.importorskip("matplotlib")
+    return page(made_up_demo(), "headwater demo --seed 3 --events 1000")
+
+
+class Loaded(HTMLParser):
+    """Collects whatever a browser would fetch or run, and the tags left open."""
+
+    VOID = frozenset({"meta", "br", "img", "hr", "input", "link"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag in {"script", "link", "img", "iframe"}:
+            self.fetched.append(tag)
+        for name, value in attrs:
+            if name in {"src", "href", "xlink:href"} and not (value or "").startswith("#"):
+                self.fetched.append(f"{name}={value}")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_fetches_nothing_and_runs_nothing(text: str) -> None:
+    loaded = Loaded()
+    loaded.feed(text)
+    assert loaded.fetched == []
+    assert "url(http" not in text
+    assert "@import" not in text
+
+
+def test_every_tag_of_the_page_is_closed(text: str) -> None:
+    loaded = Loaded()
+    loaded.feed(text)
+    assert loaded.open == []
+
+
+def test_the_page_shows_both_tables_the_plots_and_the_command(text: str) -> None:
+    for name in NAMES:
+        assert f">{name}</td>" in text
+    assert "ozone-01" in text
+    assert text.count("<svg") == 1
+    assert "headwater demo --seed 3 --events 1000" in text
+
+
+def test_the_page_fits_a_phone(text: str) -> None:
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in text
+    assert not re.search(r"<svg[^>]* width=", text)  # the style gives it the width of the page
+
+
+def test_names_are_escaped(text: str) -> None:
+    assert "&lt;dust&gt;" in text
+    assert "<dust>" not in text
+
+
+def test_no_id_occurs_twice(text: str) -> None:
+    ids = re.findall(r'\bid="([^"]*)"', text)
+    assert len(ids) == len(set(ids))
+
+
+def test_the_same_demo_gives_the_same_page(text: str) -> None:
+    assert page(made_up_demo(), "headwater demo --seed 3 --events 1000") == text
+
+
+def test_a_trailing_mean_is_that_of_the_window() -> None:
+    values = np.random.default_rng(1).random(50) < 0.5
+    means = trailing_mean(values, window=7)
+    assert means == pytest.approx([values[max(0, i - 6) : i + 1].mean() for i in range(50)])
+
+
+def test_the_learner_table_has_a_row_a_learner() -> None:
+    table = learner_table(made_up_demo())
+    assert [row[0] for row in table.rows] == list(NAMES)
+    assert all(len(row) == len(table.head) for row in table.rows)
+    assert dict(zip(table.head, table.rows[0], strict=True))["labels bought"] == "1,000"
+    assert dict(zip(table.head, table.rows[0], strict=True))["events per second"] == "2,000"
+
+
+def test_the_sensor_table_says_when_a_sensor_came() -> None:
+    assert sensor_table(made_up_demo()).rows == (
+        ("ozone-01", "+0.500", "the first", "90"),
+        ("<dust>", "-0.250", "440", "40"),
+    )
+
+
+def test_the_verdict_states_three_error_counts_and_what_few_labels_brought() -> None:
+    demo = made_up_demo()
+    every, chance, _, few, ours = demo.outcomes
+    assert f"Linear made {ours.errors:,} errors" in verdict(demo)
+    assert f"by chance it made {chance.errors:,}," in verdict(demo)
+    assert f"told every label {every.errors:,}." in verdict(demo)
+    assert f"{few.labels:,} labels" in verdict(demo)
