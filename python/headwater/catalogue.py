@@ -1,7 +1,7 @@
-"""Every algorithm under the name that its paper prints.
+"""Every learner and algorithm by name: the papers' names, the classes, and users' own.
 
-One name, one learner: `LEPE` is `PEA`; `FLLS-I_f` is FLLS-I, its difference is in the stream; the
-FLLS paper's `PEA` is `named("PEA", kept_share=0.5, l1_radius=30)`.
+A paper's name is one learner: `LEPE` is `PEA`; `FLLS-I_f` is FLLS-I, its difference is in the
+stream; the FLLS paper's `PEA` is `named("PEA", kept_share=0.5, l1_radius=30)`.
 """
 
 import dataclasses
@@ -31,7 +31,8 @@ from headwater.learners.replication import (
     Replication,
 )
 from headwater.learners.second_order import SEL2
-from headwater.rules import query
+from headwater.learners.shared_parameters import shared_defaults
+from headwater.parameters import TRUTH
 from headwater.rules.component import Component
 from headwater.rules.query import All, Decaying, Margin, Query, Quota, Random, SelAda
 from headwater.rules.sparsify import KeepCount, KeepLargest, Sparsify
@@ -49,9 +50,6 @@ from headwater.rules.update import (
 
 # A component's field, and the flat parameter that stands for it.
 _FLAT = {"width": "query_width", "share": "kept_share"}
-
-# What every `Linear` has beside its components.
-_COMMON = {"max_features": None, "when_full": "smallest", "classes": None, "seed": 0}
 
 
 @dataclass(frozen=True)
@@ -94,6 +92,7 @@ def _composed(
         "query": query,
         "sparsify": sparsify,
     }
+    shared = shared_defaults(Linear)
     defaults: dict[str, Any] = {}
     for component in filter(None, components.values()):
         defaults |= {_FLAT.get(name, name): value for name, value in component.parameters().items()}
@@ -103,10 +102,10 @@ def _composed(
             kind: component and dataclasses.replace(component, **_own(component, given))  # type: ignore[type-var]
             for kind, component in components.items()
         }
-        rest = {name: given[name] for name in _COMMON}
+        rest = {name: given[name] for name in shared}
         return Linear(**filled, scale=None, intercept=False, **fixed, **rest)  # type: ignore[arg-type]
 
-    return _Recipe(defaults | _COMMON, make)
+    return _Recipe(defaults | shared, make)
 
 
 def _own(component: Component, given: dict[str, Any]) -> dict[str, Any]:
@@ -121,11 +120,8 @@ def _perceptron(query: Query, sparsify: Sparsify | None) -> _Recipe:
     }
 
     def make(given: dict[str, Any]) -> Learner:
-        on_margins = given.pop("margin_perceptron")
-        if not isinstance(on_margins, bool):
-            raise ParameterError(
-                f"named: margin_perceptron must be True or False, got {on_margins!r}."
-            )
+        switch = "margin_perceptron"
+        on_margins = TRUTH.check("named", switch, given.pop(switch))
         return kinds[on_margins].make({"positive_margin": 1.0, **given})
 
     return _Recipe(kinds[False].defaults | {"margin_perceptron": False}, make)
@@ -244,7 +240,8 @@ def named(name: str, /, **parameters: Any) -> Learner:
     """The algorithm that its paper calls `name`, as an ordinary learner.
 
     Parameters are flat: `C`, `query_width`, `rate`, `kept_share`, `l1_radius`, `positive_margin`,
-    ... whichever the algorithm has, and `classes` and `seed`.
+    ... whichever the algorithm has, and `classes` and `seed`. Some names have replication switches
+    beside them, which no class has: `docs/learners.md` lists them.
 
     Examples
     --------
@@ -358,7 +355,7 @@ def query_rule(word: str, rate: float) -> Any:
     >>> query_rule("budget", 0.1)
     query.Budget(rate=0.1)
     """
-    rule = getattr(query, word.capitalize(), None)
-    if rule is None or "rate" not in inspect.signature(rule).parameters:
+    rules: dict[str, Any] = {rule.word: rule for rule in Query.__subclasses__()}
+    if word not in rules or "rate" not in rules[word]().parameters():
         raise ParameterError(f"query must be a rule that has a rate, got {word!r}.")
-    return rule(rate)
+    return rules[word](rate)

@@ -37,3 +37,10 @@ def learner(cls: C) -> C:
     order = [field.name for field in dataclasses.fields(made)]
     made.__doc__ = with_parameters(cls.__doc__, described, order)
     return made  # type: ignore[no-any-return]
+
+
+def shared_defaults(cls: type) -> dict[str, Any]:
+    """The shared parameters that a learner has, and their defaults."""
+    shared = {name for base in cls.__mro__ for name in vars(base).get("_shared", {})}
+    fields = dataclasses.fields(cls)
+    return {field.name: field.default for field in fields if field.name in shared}
