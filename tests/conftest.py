@@ -1,8 +1,9 @@
 """For all tests: the same made-up examples in every run, and no test that fails by the clock.
 
-At the end of a run the checks of other libraries are counted: a test that runs one records whose
-it is, and of what, as its property "suite". They are counted here because, where tests run in
-several processes, the one that reports reads no conftest but this.
+At the end of a run it says how long the tests of each folder took, why tests were skipped, and how
+the checks of other libraries came out: a test that runs one records whose it is, and of what, as
+its property "suite". All of that is counted here because, where tests run in several processes,
+the one that reports reads no conftest but this.
 """
 
 import signal
@@ -21,7 +22,25 @@ OUTCOMES: defaultdict[str, Counter[str]] = defaultdict(Counter)
 """How often the checks of a suite came out how."""
 
 
+SECONDS: defaultdict[str, float] = defaultdict(float)
+"""How long the tests of a folder took, set-up included, all processes together."""
+TESTS: Counter[str] = Counter()
+SKIPPED: Counter[str] = Counter()
+"""How many tests were skipped for a reason."""
+
+
+def folder_of(report: pytest.TestReport) -> str:
+    """The folder of a test; a test that lies beside the folders is its own."""
+    path = report.nodeid.partition("::")[0].split("/")
+    return "/".join(path[:2]) if path[0] == "tests" else path[0]
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    SECONDS[folder_of(report)] += report.duration
+    TESTS[folder_of(report)] += report.when == "call"
+    if report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        SKIPPED[reason.removeprefix("Skipped: ")] += 1
     suites = [str(value) for name, value in report.user_properties if name == "suite"]
     if suites and (report.when == "call" or report.skipped):
         failed_as_expected = report.skipped and hasattr(report, "wasxfail")
@@ -29,6 +48,17 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if len(SECONDS) > 1:
+        terminalreporter.section("time per folder")
+        for folder, seconds in sorted(SECONDS.items(), key=lambda item: -item[1]):
+            terminalreporter.write_line(f"{seconds:8.1f} s {TESTS[folder]:6} tests  {folder}")
+        terminalreporter.write_line(
+            f"{sum(SECONDS.values()):8.1f} s {TESTS.total():6} tests  in all"
+        )
+    if SKIPPED:
+        terminalreporter.section("skipped")
+        for reason, count in SKIPPED.most_common():
+            terminalreporter.write_line(f"{count:6}  {reason}")
     if not OUTCOMES:
         return
     terminalreporter.section("checks of other libraries")
