@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
-mod learners;
+pub mod learners;
 mod lessons;
 mod packed;
 mod readers;
