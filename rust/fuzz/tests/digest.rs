@@ -97,9 +97,9 @@ fn digest(mut learner: Learner) -> u32 {
             late.push_back((round + 10, own, buffer, label, decision.weight()));
         } else if decision.asked {
             let (weight, products) = (decision.weight(), Some(decision.products()));
-            let learned =
+            let answered =
                 learner.learn_decided(&mut buffer.features, &own[..], &label, weight, products);
-            learned.expect("a label that fits");
+            answered.expect("a label that fits");
         }
         while late.front().is_some_and(|(due, ..)| *due <= round) {
             let Some((_, own, mut buffer, label, weight)) = late.pop_front() else { break };
@@ -108,9 +108,9 @@ fn digest(mut learner: Learner) -> u32 {
             }
             learner.find_ids(&own[..], &mut buffer.features).expect("names of an earlier event");
             learner.add_own(&mut buffer);
-            let learned =
+            let answered =
                 learner.learn_decided(&mut buffer.features, &own[..], &label, weight, None);
-            learned.expect("a label that fits");
+            answered.expect("a label that fits");
         }
     }
     let file = bytes_of(&learner);
