@@ -10,7 +10,7 @@ use crate::errors::{EventError, LabelError, raise};
 use crate::label::read_label;
 use crate::name::{OwnedName, read_names};
 
-/// Events as arrays that Python has brought into shape: contiguous, of the types below.
+/// Events as arrays that the Python side has prepared: contiguous and of the types below.
 #[derive(FromPyObject)]
 pub enum Arrays<'py> {
     #[pyo3(transparent)]
@@ -36,7 +36,7 @@ impl Arrays<'_> {
         })
     }
 
-    /// Check the batch and hand it to `run` without the interpreter's lock.
+    /// Check the batch and call `run` with it, with the GIL released.
     pub fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -55,7 +55,7 @@ impl Arrays<'_> {
     }
 }
 
-/// The labels of a batch: arrays of one type, or a list of whatever they are, missing ones included.
+/// The labels of a batch: an array of one type, or a list of objects, of which some may be missing.
 #[derive(FromPyObject)]
 pub enum Answers<'py> {
     #[pyo3(transparent)]

@@ -1,9 +1,9 @@
-//! Arrow data, from any object that speaks the PyCapsule protocol.
+//! Arrow data, from any object with the PyCapsule protocol.
 //!
-//! This is the one file of the package with `unsafe` code. What it trusts is what the protocol
-//! promises: a capsule of such a name holds such a C struct, whose callbacks do as they are
-//! documented. The structs are moved out of their capsules, so that each is released once, by us; the
-//! name_cache that they describe stays where it is. What it holds is checked before it is read.
+//! The `unsafe` code relies on what the protocol guarantees: a capsule with such a name holds such a C struct,
+//! and its callbacks behave as documented. The structs are moved out of their capsules, so that each is released
+//! exactly once, here. The memory that they describe is not copied; its content is checked before it is read.
+//! The other `unsafe` code of the package is in `dict.rs`.
 
 use std::ffi::CStr;
 use std::ptr::NonNull;
@@ -17,7 +17,7 @@ use pyo3::types::PyCapsule;
 
 use crate::errors::EventError;
 
-/// The chunks of `x`, none of which is looked at before `check` has seen their type.
+/// The chunks of `x`. None is read before `check` has accepted their type.
 pub fn read<T>(
     x: &Bound<'_, PyAny>,
     check: impl FnOnce(&DataType) -> PyResult<T>,
@@ -25,7 +25,7 @@ pub fn read<T>(
     if x.hasattr("__arrow_c_stream__")? {
         let capsule = x.call_method0("__arrow_c_stream__")?;
         let stream = pointer::<FFI_ArrowArrayStream>(&capsule, c"arrow_array_stream")?;
-        // SAFETY: the capsule's name says what it holds; from_raw moves it out.
+        // SAFETY: by its name the capsule holds this struct; from_raw moves it out.
         let reader = unsafe { ArrayStreamReader::from_raw(stream.as_ptr()) }.map_err(failed)?;
         let checked = check(reader.field().data_type())?;
         let chunks: Result<Vec<ArrayRef>, ArrowError> = reader.map(whole).collect();
@@ -41,7 +41,7 @@ pub fn read<T>(
     };
     let data_type = DataType::try_from(&schema).map_err(failed)?;
     let checked = check(&data_type)?;
-    // SAFETY: the producer says that this is the array's type.
+    // SAFETY: the protocol guarantees that this is the array's type.
     let data = unsafe { from_ffi_and_data_type(array, data_type) };
     let chunk = whole(data.map(make_array)).map_err(failed)?;
     Ok((checked, vec![chunk]))
@@ -51,7 +51,7 @@ fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<NonNull<T>> {
     Ok(capsule.cast::<PyCapsule>()?.pointer_checked(Some(name))?.cast())
 }
 
-/// A chunk whose offsets, dictionary keys and texts were checked.
+/// A chunk after checking its offsets, dictionary keys and texts.
 fn whole(chunk: Result<ArrayRef, ArrowError>) -> Result<ArrayRef, ArrowError> {
     let chunk = chunk?;
     chunk.to_data().validate_full()?;
