@@ -153,7 +153,7 @@ pub fn learner(config: Config) -> Learner {
     Learner::new(config).unwrap()
 }
 
-pub fn names_of<'a>(event: Event<'a>) -> Vec<Name<'a>> {
+pub fn names_of(event: Event<'_>) -> Vec<Name<'_>> {
     event.iter().map(|&(name, _)| Name::Text(name)).collect()
 }
 
