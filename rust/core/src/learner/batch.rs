@@ -285,8 +285,8 @@ impl<'a> RowReader<'a> {
         }
     }
 
-    /// Take the features that are present, with the cached ids of their columns. True if some are not
-    /// cached.
+    /// Take the features that are present, with the cached ids of their columns. True if some are
+    /// not cached.
     fn take(
         &mut self,
         values: &[f64],
@@ -413,7 +413,8 @@ impl Learner {
 
     /// Decide on each event, and learn those that are asked for and have a label.
     ///
-    /// `decided` gets each decision. `tick` is called before each row; `false` stops the batch before it.
+    /// `decided` gets each decision. `tick` is called before each row; `false` stops the batch
+    /// before it.
     pub fn simulate(
         &mut self,
         batch: &Batch<'_>,
@@ -456,8 +457,8 @@ impl Learner {
         Ok(())
     }
 
-    /// Call `visit` with the features of each event as the model uses them. Changes nothing. `tick` is called
-    /// before each row; `false` stops the batch before it.
+    /// Call `visit` with the features of each event as the model uses them. Changes nothing. `tick`
+    /// is called before each row; `false` stops the batch before it.
     pub fn visit(
         &self,
         batch: &Batch<'_>,

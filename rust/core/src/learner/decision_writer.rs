@@ -9,8 +9,8 @@ use crate::learner::Learner;
 use crate::learner::decision::Decision;
 use crate::readers::record::{Id, Record};
 
-/// Writes one line per decision: the event's id (otherwise its number, from 0), the prediction, the margin, the
-/// query probability, and whether the label was asked for.
+/// Writes one line per decision: the event's id (otherwise its number, from 0), the prediction, the
+/// margin, the query probability, and whether the label was asked for.
 pub struct DecisionWriter<W> {
     out: W,
     name: String,

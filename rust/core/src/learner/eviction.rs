@@ -1,12 +1,13 @@
-//! Eviction: which features are dropped when a learner has more than `max_features`. It runs after learning.
+//! Eviction: which features are dropped when a learner has more than `max_features`. It runs after
+//! learning.
 
 use crate::capacity::EvictionPolicy;
 use crate::event::FeatureId;
 use crate::learner::Learner;
 
 impl Learner {
-    /// Evict features if there are too many. Those of the event just learned are kept, among them the
-    /// learner's own.
+    /// Evict features if there are too many. Those of the event just learned are kept, among them
+    /// the learner's own.
     pub(super) fn evict(&mut self) {
         let Some(capacity) = self.config.capacity else { return };
         if self.given_names() <= capacity.most() {

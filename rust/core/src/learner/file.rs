@@ -55,8 +55,9 @@ pub struct Progress<'a> {
 impl Learner {
     /// Decide on each event of a file, and learn those that are asked for and have a label.
     ///
-    /// `tick` is called before each line; `false` stops the run before it. `decided` gets each decision
-    /// before its label is learned. After an error the lines before it are done, and counted in `run`.
+    /// `tick` is called before each line; `false` stops the run before it. `decided` gets each
+    /// decision before its label is learned. After an error the lines before it are done, and
+    /// counted in `run`.
     pub fn simulate_file(
         &mut self,
         reader: &mut Reader,

@@ -52,10 +52,11 @@ impl Learner {
         Ok(grew)
     }
 
-    /// Learn an event that was decided on earlier. `features` are as [`Self::decide`] left them, the
-    /// learner's own at the end. `weight` is the weight of the label in the calibration, `products` are those
-    /// of the decision if nothing was learned since. New names get their ids, which are filled in. True if
-    /// there were any. If features are evicted, all earlier ids are invalid.
+    /// Learn an event that was decided on earlier. `features` are as [`Self::decide`] left them,
+    /// the learner's own at the end. `weight` is the weight of the label in the calibration,
+    /// `products` are those of the decision if nothing was learned since. New names get their ids,
+    /// which are filled in. True if there were any. If features are evicted, all earlier ids are
+    /// invalid.
     pub fn learn_decided(
         &mut self,
         features: &mut [Feature],
@@ -94,8 +95,8 @@ impl Learner {
         Ok(!admission.new.is_empty())
     }
 
-    /// Fill in the ids that an event's new names will get, in the sorted order of the names. Names without
-    /// room, here or in the scaler, keep `UNKNOWN`.
+    /// Fill in the ids that an event's new names will get, in the sorted order of the names. Names
+    /// without room, here or in the scaler, keep `UNKNOWN`.
     fn admit(
         &self,
         features: &mut [Feature],
@@ -191,7 +192,7 @@ mod tests {
     use crate::model::linear::LinearConfig;
     use crate::rules::query::QueryRule;
 
-    /// Decide on an event, and learn it with the weight of a label that nobody asked for.
+    /// Decide on an event, and learn it with the weight 1 of a label that was not asked for.
     fn decide_then_learn(learner: &mut Learner, event: &[(&str, f64)], label: &Label) {
         let (mut buffer, names) = (looked_up(learner, event).unwrap(), names_of(event));
         let decision = learner.decide(&mut buffer, &names[..]).unwrap();

@@ -236,8 +236,8 @@ impl Learner {
         Ok(self.calibration.probabilities(&scores))
     }
 
-    /// Predict an event of the stream and decide whether to ask: draws one coin. Leaves the features as the
-    /// model uses them: scaled, the learner's own at the end.
+    /// Predict an event of the stream and decide whether to ask: draws one coin. Leaves the
+    /// features as the model uses them: scaled, the learner's own at the end.
     pub fn decide(
         &mut self,
         event: &mut EventBuffer,
@@ -250,8 +250,8 @@ impl Learner {
         Ok(decision)
     }
 
-    /// Whether to ask for the label of an event that the scaler does not count. Draws one coin and moves the
-    /// query rule's state.
+    /// Whether to ask for the label of an event that the scaler does not count. Draws one coin and
+    /// moves the query rule's state.
     pub fn query(&mut self, features: &[Feature]) -> Result<bool, Error> {
         let scaled = match &self.scaler {
             None => Scaled::No,
@@ -296,7 +296,8 @@ impl Learner {
         })
     }
 
-    /// What each feature adds to the margin, and what [`Self::decide`] would decide. Changes nothing.
+    /// What each feature adds to the margin, and what [`Self::decide`] would decide. Changes
+    /// nothing.
     pub fn explain(&self, features: &[Feature]) -> Result<(Vec<f64>, Decision), Error> {
         let score = self.model.score(features, &self.draws)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };

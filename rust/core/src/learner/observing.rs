@@ -1,4 +1,5 @@
-//! From a raw event to an event as the model uses it: ids, scaled values, the learner's own features.
+//! From a raw event to an event as the model uses it: ids, scaled values, the learner's own
+//! features.
 
 use crate::error::Error;
 use crate::event::{Feature, FeatureId, Names, UNKNOWN};
@@ -19,8 +20,8 @@ impl Learner {
 
     /// Find the ids of an event's features.
     ///
-    /// Ids other than `UNKNOWN` are kept: the caller has found them earlier, and [`Self::evicted`] has not
-    /// grown since.
+    /// Ids other than `UNKNOWN` are kept: the caller has found them earlier, and [`Self::evicted`]
+    /// has not grown since.
     pub fn find_ids(
         &self,
         names: &(impl Names + ?Sized),
@@ -49,8 +50,8 @@ impl Learner {
         }
     }
 
-    /// Bring an event that is not part of the stream into the form that the model uses. Changes nothing but
-    /// the event.
+    /// Bring an event that is not part of the stream into the form that the model uses. Changes
+    /// nothing but the event.
     pub fn transform(&self, event: &mut EventBuffer) -> Result<(), Error> {
         if let Some(scaler) = &self.scaler {
             let EventBuffer { features, stats_ids, stats, .. } = event;
@@ -60,8 +61,8 @@ impl Learner {
         Ok(())
     }
 
-    /// The same for an event of the stream, which the scaler counts. Only [`Self::commit`] stores the new
-    /// statistics.
+    /// The same for an event of the stream, which the scaler counts. Only [`Self::commit`] stores
+    /// the new statistics.
     pub(super) fn observe(
         &self,
         event: &mut EventBuffer,
@@ -121,8 +122,8 @@ impl Learner {
     }
 }
 
-/// The positions of the features that the scaler counts, if it has no room for all new names: the known names
-/// and the first `room` new ones in sorted order.
+/// The positions of the features that the scaler counts, if it has no room for all new names: the
+/// known names and the first `room` new ones in sorted order.
 fn counted(event: &EventBuffer, names: &(impl Names + ?Sized), room: usize) -> Vec<usize> {
     let (mut new, mut positions): (Vec<usize>, Vec<usize>) =
         (0..event.stats_ids.len()).partition(|&position| event.stats_ids[position] == UNKNOWN);

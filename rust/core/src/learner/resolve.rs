@@ -1,7 +1,7 @@
 //! Finds the feature ids of a record's names, with as little hashing as possible.
 //!
-//! Unless features are evicted an id never changes, so ids can be cached. Columns and small numbers have a
-//! table. Recent texts are in another table, by a fingerprint of a few of their bytes.
+//! Unless features are evicted an id never changes, so ids can be cached. Columns and small numbers
+//! have a table. Recent texts are in another table, by a fingerprint of a few of their bytes.
 
 use crate::event::{Feature, FeatureId, Names, UNKNOWN};
 use crate::learner::Learner;
@@ -131,7 +131,8 @@ impl IdCache {
     }
 }
 
-/// Whether an id is that of the name at a position: fingerprints of long texts may be equal by chance.
+/// Whether an id is that of the name at a position: fingerprints of long texts may be equal by
+/// chance.
 #[inline(never)]
 fn is_name(
     vocabulary: &Vocabulary,
@@ -153,8 +154,8 @@ pub struct NameResolver {
 }
 
 impl NameResolver {
-    /// Fill in the ids of a record's features and of their statistics. Refuse a name that the record has
-    /// twice, or that is one of the learner's own.
+    /// Fill in the ids of a record's features and of their statistics. Refuse a name that the
+    /// record has twice, or that is one of the learner's own.
     pub fn find(
         &mut self,
         learner: &Learner,

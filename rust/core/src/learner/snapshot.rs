@@ -1,7 +1,8 @@
 //! The model file: what a learner has learned, as bytes. `docs/model-file.md` describes it.
 //!
-//! The state holds what changes. The parameters are in the header, a text that this crate does not read. Nothing
-//! is trusted: a state with a right checksum that does not fit its learner is refused.
+//! The state holds what changes. The parameters are in the header, a text that this crate does not
+//! read. Nothing is trusted: a state with a right checksum that does not fit its learner is
+//! refused.
 
 use serde::{Deserialize, Serialize};
 
@@ -111,8 +112,8 @@ fn escaped(reason: &str) -> String {
     reason.chars().map(escape).collect()
 }
 
-/// Compares what is written to it with expected bytes. Holds the expected bytes that are still to be written;
-/// none once something else was written.
+/// Compares what is written to it with expected bytes. Holds the expected bytes that are still to
+/// be written; none once something else was written.
 struct ExpectedBytes<'a>(Option<&'a [u8]>);
 
 impl std::io::Write for ExpectedBytes<'_> {

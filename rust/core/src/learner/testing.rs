@@ -1,4 +1,5 @@
-//! What the unit tests of the learner share: small configurations, a short stream, and the event loop.
+//! What the unit tests of the learner share: small configurations, a short stream, and the event
+//! loop.
 
 use crate::capacity::{Capacity, EvictionPolicy};
 use crate::error::Error;

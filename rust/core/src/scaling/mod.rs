@@ -1,10 +1,11 @@
 //! The running scaler: brings raw values to one scale, learned from all events, labelled or not.
 //!
-//! Per feature it keeps a mean and a variance, which gross errors hardly move, and a *regularity* `a` in
-//! [0, 1]: 1 for a sensor that reports round after round, near 0 for a word. A regular feature is centred and
-//! scaled to its own deviation. An irregular feature keeps its zero, shares one scale with all irregular
-//! features and weighs more the rarer it is. Then the event is scaled to length 1. With an [`EventSummary`]
-//! the scaler also learns what events have in common, and gives each event's factor and energy.
+//! Per feature it keeps a mean and a variance, which gross errors hardly move, and a *regularity*
+//! `a` in [0, 1]: 1 for a sensor that reports round after round, near 0 for a word. A regular
+//! feature is centred and scaled to its own deviation. An irregular feature keeps its zero, shares
+//! one scale with all irregular features and weighs more the rarer it is. Then the event is scaled
+//! to length 1. With an [`EventSummary`] the scaler also learns what events have in common, and
+//! gives each event's factor and energy.
 
 pub mod event_summary;
 pub mod simd;
@@ -46,7 +47,8 @@ pub struct RunningScaler {
     capacity: Option<Capacity>,
 }
 
-/// What observing an event will change, computed by [`RunningScaler::observe`] before anything is changed.
+/// What observing an event will change, computed by [`RunningScaler::observe`] before anything is
+/// changed.
 #[derive(Default)]
 pub struct PendingStats {
     lanes: Vec<StatsLanes>,
@@ -140,8 +142,8 @@ impl RunningScaler {
         Ok(self.summary.as_ref().map_or([0.0; 2], |summary| summary.describe(&sums)))
     }
 
-    /// Scale an event of the stream with statistics that include it, and return its factor and energy.
-    /// The new statistics are left in `pending`; only [`Self::commit`] stores them.
+    /// Scale an event of the stream with statistics that include it, and return its factor and
+    /// energy. The new statistics are left in `pending`; only [`Self::commit`] stores them.
     pub fn observe(
         &self,
         stats_ids: &[FeatureId],
@@ -213,8 +215,8 @@ impl RunningScaler {
         lanes
     }
 
-    /// Store the statistics that [`Self::observe`] computed. New names get their stats ids, which are
-    /// filled in. If names are evicted, all earlier stats ids are invalid.
+    /// Store the statistics that [`Self::observe`] computed. New names get their stats ids, which
+    /// are filled in. If names are evicted, all earlier stats ids are invalid.
     pub fn commit(
         &mut self,
         pending: &PendingStats,
@@ -297,7 +299,8 @@ impl RunningScaler {
         }
     }
 
-    /// Adopt a saved state. The caller then calls [`Self::on_learned`] for each of the model's names.
+    /// Adopt a saved state. The caller then calls [`Self::on_learned`] for each of the model's
+    /// names.
     pub fn adopt(&mut self, state: &ScalerState<'_>) -> Result<(), &'static str> {
         state.check(self.summary.is_some())?;
         if self.capacity.is_some_and(|capacity| state.names.len() > capacity.most()) {
