@@ -1,9 +1,9 @@
 //! Arrow data, from any object with the PyCapsule protocol.
 //!
-//! The `unsafe` code relies on what the protocol guarantees: a capsule with such a name holds such a C struct,
-//! and its callbacks behave as documented. The structs are moved out of their capsules, so that each is released
-//! exactly once, here. The memory that they describe is not copied; its content is checked before it is read.
-//! The other `unsafe` code of the package is in `dict.rs`.
+//! The `unsafe` code relies on what the protocol guarantees: a capsule with such a name holds such
+//! a C struct, and its callbacks behave as documented. The structs are moved out of their capsules,
+//! so that each is released exactly once, here. The memory that they describe is not copied; its
+//! content is checked before it is read. The other `unsafe` code of the package is in `dict.rs`.
 
 use std::ffi::CStr;
 use std::ptr::NonNull;

@@ -34,7 +34,8 @@ pub struct Decision {
     pub prediction: Py<PyAny>,
     decided: headwater_core::Decision,
     pub keys: Arc<Vec<EventKey>>,
-    /// The features as the model used them, without the learner's own, with the ids they had at the time.
+    /// The features as the model used them, without the learner's own, with the ids they had at the
+    /// time.
     features: Vec<Feature>,
     /// The raw values of the event, if the model used scaled ones.
     given: Option<Vec<f64>>,
@@ -81,8 +82,8 @@ impl Decision {
         learn().inspect_err(|_| self.answered.store(false, Ordering::Release))
     }
 
-    /// The weight of its label in the calibration; and what the decision computed, if that is still valid for
-    /// this learner.
+    /// The weight of its label in the calibration; and what the decision computed, if that is still
+    /// valid for this learner.
     pub fn counts_for(&self, learner: (u64, u64), rounds: u64) -> (f64, Option<CachedProducts>) {
         let same = self.learner == learner && self.rounds == rounds;
         (self.decided.weight(), same.then(|| self.decided.products()))
