@@ -641,6 +641,23 @@ mod tests {
     }
 
     #[test]
+    fn the_models_ids_follow_evictions_of_the_scaler_and_of_the_model() {
+        let capacity = Some(Capacity { most: 3, policy: EvictionPolicy::Oldest });
+        let mut scaler = RunningScaler::new(true, capacity);
+        for name in ["a", "b", "c"] {
+            observe(&mut scaler, &[(name, 1.0)]);
+            scaler.on_learned(Name::Text(name));
+        }
+        assert_eq!(scaler.stats_ids, [0, 1, 2]);
+        observe(&mut scaler, &[("d", 1.0)]); // evicts the statistics of a
+        assert_eq!(scaler.stats_ids, [UNKNOWN, 0, 1]);
+        scaler.on_evicted(&IndexRemap::without(&[1], 3)); // the model evicts b
+        assert_eq!(scaler.stats_ids, [UNKNOWN, 1]);
+        scaler.on_learned(Name::Text("d"));
+        assert_eq!(scaler.stats_ids, [UNKNOWN, 1, 2]);
+    }
+
+    #[test]
     fn room_is_what_the_event_and_the_policy_leave() {
         let mut evicting = limited(3, EvictionPolicy::Oldest);
         let mut refusing = limited(3, EvictionPolicy::Refuse);
