@@ -139,7 +139,13 @@ mod tests {
         );
         let file = bytes_of(&learner);
         let (_, state) = crate::learner::snapshot::split(&file).unwrap();
-        let restored = Learner::restore(learner.config.clone(), state).unwrap();
+        let mut restored = Learner::restore(learner.config.clone(), state).unwrap();
         assert!(bytes_of(&restored) == file);
+        for (event, positive) in STREAM {
+            // A wrong link from the model's ids to the scaler's would change stored factors.
+            learn(&mut learner, event, &Label::Bool(positive)).unwrap();
+            learn(&mut restored, event, &Label::Bool(positive)).unwrap();
+        }
+        assert!(bytes_of(&restored) == bytes_of(&learner));
     }
 }

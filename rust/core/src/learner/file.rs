@@ -294,6 +294,16 @@ mod tests {
     }
 
     #[test]
+    fn a_label_must_fit_the_labels_before_it_even_if_none_was_asked_for() {
+        let mut learner = learner(Config { query: QueryRule::Random { rate: 0.0 }, ..linear(PA) });
+        let (counts, result, _) =
+            run(&mut learner, "-1 1:1\n1 1:1\n0 1:1\n", Format::Svmlight, OnError::Stop);
+        let sentence = result.unwrap_err().to_string();
+        assert!(sentence.starts_with("f, line 3: label: "), "{sentence}");
+        assert_eq!((counts.events, counts.asked, learner.learned()), (2, 0, 0));
+    }
+
+    #[test]
     fn in_skip_mode_bad_lines_are_counted_and_the_others_are_learned() {
         let text = "1 1:1\n1 1:x\n5 1:1\n-1 2:1e200\n-1 2:1\n";
         let (mut skipping, mut clean) = (learner(linear(PA)), learner(linear(PA)));

@@ -297,6 +297,9 @@ mod tests {
         learn(&mut learner, &[("b", 4.0), ("a", 2.0)], &Label::Bool(true)).unwrap();
         assert_eq!((known_names(&learner), learner.refused()), (vec!["'a'".to_owned()], 1));
         assert_eq!(weight(&learner, "a"), 0.5); // loss 1, ‖x‖² = 4 without b
+        let mut decided = self::learner(limited(1, EvictionPolicy::Refuse));
+        decide_then_learn(&mut decided, &[("b", 4.0), ("a", 2.0)], &Label::Bool(true));
+        assert_eq!(weight(&decided, "a"), 0.5); // not with the ‖x‖² = 20 of the decision
         learn(&mut learner, &[("c", 1.0)], &Label::Bool(true)).unwrap(); // nothing is left of it
         assert_eq!((learner.vocabulary_len(), learner.refused(), learner.learned()), (1, 2, 2));
     }

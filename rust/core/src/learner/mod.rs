@@ -353,6 +353,21 @@ mod tests {
     }
 
     #[test]
+    fn an_explanation_gives_the_query_probability_and_asks_only_if_it_is_certain() {
+        for (rule, probability) in [
+            (QueryRule::Random { rate: 0.25 }, 0.25),
+            (QueryRule::Margin { width: 1.0 }, 0.5), // of a margin of 1
+            (QueryRule::All, 1.0),
+        ] {
+            let mut learner = learner(Config { query: rule, ..linear(PA) });
+            learn(&mut learner, &[("a", 1.0)], &Label::Bool(true)).unwrap();
+            let (_, decision) = learner.explain(&transformed(&learner, &[("a", 1.0)])).unwrap();
+            assert_eq!(decision.query_probability, probability);
+            assert_eq!(decision.asked, probability == 1.0);
+        }
+    }
+
+    #[test]
     fn a_decision_counts_the_event_and_the_question() {
         let mut learner =
             learner(Config { query: QueryRule::Quota { rate: 0.5, total: Some(4) }, ..linear(PA) });

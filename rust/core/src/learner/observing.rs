@@ -141,8 +141,8 @@ mod tests {
     use crate::learner::Config;
     use crate::learner::event_buffer::is_left_out;
     use crate::learner::testing::{
-        PA, after_stream, buffer_of, bytes_of, every_kind, learner, linear, looked_up, names_of,
-        spring, transformed,
+        PA, after_stream, buffer_of, bytes_of, decide, every_kind, learner, linear, looked_up,
+        names_of, spring, transformed,
     };
     use crate::rules::query::QueryRule;
 
@@ -214,5 +214,21 @@ mod tests {
         assert_eq!(left_out, [true, false, false]); // the first two in sorted order have room
         assert_eq!(buffer.stats_ids, [UNKNOWN, 0, 1]);
         assert_eq!(learner.name_count(), 2);
+    }
+
+    #[test]
+    fn a_negative_zero_of_an_event_does_not_mark_a_feature_as_left_out() {
+        let capacity = Some(Capacity { most: 3, policy: EvictionPolicy::Oldest });
+        let mut learner = learner(Config { scaled: true, capacity, ..linear(PA) });
+        for _ in 0..3 {
+            decide(&mut learner, &[("word", 1.0)]).unwrap();
+            decide(&mut learner, &[("other", 1.0)]).unwrap(); // so that the word keeps its zero
+        }
+        let all = [("word", -0.0), ("a", 1.0), ("b", 1.0), ("c", 1.0)];
+        for event in [&all[..2], &all] {
+            let (mut buffer, names) = (looked_up(&learner, event).unwrap(), names_of(event));
+            learner.observe(&mut buffer, &names[..]).unwrap();
+            assert_eq!(buffer.features[0].value.to_bits(), 0.0_f64.to_bits());
+        }
     }
 }

@@ -488,11 +488,33 @@ mod tests {
         }
     }
 
+    /// The energy of an event of (a, z), by the formulas of `event_summary.rs`: 0.3·D times the
+    /// logarithm of its mean square, standardised by those of all events so far.
+    fn plain_energy(
+        event: impl Iterator<Item = (f64, f64)> + Clone,
+        log_energies: &mut Vec<f64>,
+    ) -> f64 {
+        let regularity: f64 = event.clone().map(|(a, _)| a).sum();
+        let regular: f64 = event.clone().map(|(a, z)| a * z * z).sum();
+        let squares: f64 = event.map(|(_, z)| z * z).sum();
+        if regularity < 1.0 || regular == 0.0 {
+            return 0.0;
+        }
+        let log_energy = (regular / regularity).ln();
+        log_energies.push(log_energy);
+        let n = log_energies.len() as f64;
+        let mean = log_energies.iter().sum::<f64>() / n;
+        let variance = log_energies.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
+        let standardised = ((log_energy - mean) / (variance + 1e-6).sqrt()).clamp(-3.0, 3.0);
+        0.3 * (regular / squares) * standardised
+    }
+
     #[test]
-    fn scaled_values_are_those_of_the_plain_formulas() {
+    fn scaled_values_and_energies_are_those_of_the_plain_formulas() {
         const NAMES: [&str; 5] = ["always", "mostly", "half", "rare", "constant"];
-        let (mut scaler, mut draws) = (RunningScaler::default(), Generator::from_seed(5));
+        let (mut scaler, mut draws) = (RunningScaler::new(true, None), Generator::from_seed(5));
         let (mut plain, mut weight, mut logs) = ([Plain::default(); 5], 0.0, 0.0);
+        let mut log_energies = Vec::new();
         for round in 0..120_u32 {
             let mut event = Vec::new();
             for (i, (name, share)) in NAMES.iter().zip([1.0, 0.9, 0.5, 0.05, 0.7]).enumerate() {
@@ -512,6 +534,10 @@ mod tests {
             let shared = (weight > 0.0).then(|| (logs / weight).exp());
             let mut expected: Vec<f64> =
                 event.iter().map(|&(i, _, value)| plain[i].scaled(value, round, shared)).collect();
+            let energy = plain_energy(
+                event.iter().zip(&expected).map(|(&(i, ..), z)| (plain[i].regularity(), *z)),
+                &mut log_energies,
+            );
             let length = expected.iter().map(|z| z * z).sum::<f64>().sqrt();
             if length > 0.0 {
                 for z in &mut expected {
@@ -519,7 +545,8 @@ mod tests {
                 }
             }
             let event: Vec<(&str, f64)> = event.iter().map(|&(_, name, x)| (name, x)).collect();
-            let (found, _) = observe(&mut scaler, &event);
+            let (found, [_, found_energy]) = observe(&mut scaler, &event);
+            assert!((found_energy - energy).abs() < 1e-9, "{round}: {found_energy} {energy}");
             for (z, wanted) in found.iter().zip(&expected) {
                 assert!((z - wanted).abs() < 1e-9, "{round}: {found:?} {expected:?}");
             }
@@ -638,6 +665,39 @@ mod tests {
         observe(&mut scaler, &[("d", 1.0), ("e", 1.0), ("f", 1.0)]);
         let names: Vec<Name<'_>> = scaler.vocabulary().names().collect();
         assert_eq!(names, ["d", "e", "f"].map(Name::Text)); // none of the current event
+    }
+
+    #[test]
+    fn the_models_ids_follow_evictions_of_the_scaler_and_of_the_model() {
+        let capacity = Some(Capacity { most: 3, policy: EvictionPolicy::Oldest });
+        let mut scaler = RunningScaler::new(true, capacity);
+        for name in ["a", "b", "c"] {
+            observe(&mut scaler, &[(name, 1.0)]);
+            scaler.on_learned(Name::Text(name));
+        }
+        assert_eq!(scaler.stats_ids, [0, 1, 2]);
+        observe(&mut scaler, &[("d", 1.0)]); // evicts the statistics of a
+        assert_eq!(scaler.stats_ids, [UNKNOWN, 0, 1]);
+        scaler.on_evicted(&IndexRemap::without(&[1], 3)); // the model evicts b
+        assert_eq!(scaler.stats_ids, [UNKNOWN, 1]);
+        scaler.on_learned(Name::Text("d"));
+        assert_eq!(scaler.stats_ids, [UNKNOWN, 1, 2]);
+        let mut features = [Feature { id: 0, value: 1.0 }]; // a comes back: the model knows it as 0
+        let mut pending = PendingStats::default();
+        scaler.observe(&[UNKNOWN], &mut features, &mut pending).unwrap();
+        scaler.commit(&pending, &mut [UNKNOWN], &features, &[Name::Text("a")][..]);
+        assert_eq!(scaler.stats_ids, [2, 0, 1]); // and b is evicted
+    }
+
+    #[test]
+    fn no_name_of_the_current_event_is_evicted_to_free_an_eighth_of_the_capacity() {
+        let mut scaler = limited(16, EvictionPolicy::Oldest);
+        observe(&mut scaler, &[("old", 1.0)]);
+        let names: Vec<String> = (0..16).map(|i| i.to_string()).collect();
+        let event: Vec<(&str, f64)> = names.iter().map(|name| (&name[..], 1.0)).collect();
+        observe(&mut scaler, &event);
+        assert_eq!(scaler.vocabulary().len(), 16); // not two, but the one earlier name
+        assert_eq!(scaler.stats_id(Name::Text("old")), UNKNOWN);
     }
 
     #[test]
