@@ -1,6 +1,6 @@
 //! A few bytes of a text, by which texts that come again and again are told apart.
 
-use crate::readers::number::eight_bytes;
+use crate::readers::swar::eight_bytes;
 
 /// A few bytes of a text. Two texts of up to 16 bytes are the same if these are.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,15 +4,17 @@
 //! learner. A format is a function from a line to a record, in a file of its own.
 
 mod csv;
+mod decimal;
 mod decompress;
 pub mod fingerprint;
 mod json;
 pub mod lines;
-pub mod number;
+mod number;
 pub mod options;
 pub mod record;
 pub mod record_table;
 mod svmlight;
+mod swar;
 mod vw;
 
 use std::io;

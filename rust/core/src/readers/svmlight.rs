@@ -6,10 +6,9 @@
 use memchr::memchr;
 
 use crate::event::Name;
-use crate::readers::number::{
-    Plain, count_digits, eight_bytes, integer, plain, read_digits, read_eight, whole,
-};
+use crate::readers::number::{ParsedNumber, integer, json_number, unsigned_integer, whole};
 use crate::readers::record::{NameRef, Record, is_blank, not_finite, number_label, shown, text};
+use crate::readers::swar::{count_digits, eight_bytes, read_digits};
 
 /// Read a line. Its text, or none if there is no event in it; the text is left empty if all of it was
 /// read as numbers.
@@ -70,7 +69,7 @@ fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (u
         // Most names are as wide as the one before: a guess where the value starts saves waiting for it.
         let as_before = count_digits(eight) == width;
         let (number, start) = if as_before && eight.wrapping_shr(8 * width) as u8 == b':' {
-            (read_eight(eight, width) as i64, at + width as usize + 1)
+            (read_digits(eight, width) as i64, at + width as usize + 1)
         } else {
             let Some((number, colon)) = plain_name(bytes, at) else { return (at, last) };
             width = (colon - at) as u32;
@@ -80,7 +79,9 @@ fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (u
             return (at, last);
         }
         let ends = |next: Option<u8>| next.is_none_or(is_blank);
-        let Some(Plain { value, end }) = plain(bytes, start, ends) else { return (at, last) };
+        let Some(ParsedNumber { value, end }) = json_number(bytes, start, ends) else {
+            return (at, last);
+        };
         record.push(NameRef::Number(number), value);
         last = number;
         at = end + 1;
@@ -90,7 +91,7 @@ fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (u
 /// The number of up to 15 digits that begins at a place, and where its colon stands.
 #[cold]
 fn plain_name(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
-    let (number, end) = read_digits(bytes, at, 0)?;
+    let (number, end) = unsigned_integer(bytes, at, 0)?;
     let is_name = (1..16).contains(&(end - at)) && bytes.get(end) == Some(&b':');
     is_name.then_some((number as i64, end))
 }

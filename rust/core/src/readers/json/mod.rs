@@ -8,9 +8,10 @@ use memchr::memchr2;
 use crate::event::{Name, quoted};
 use crate::label::Label;
 use crate::readers::fingerprint::Fingerprint;
-use crate::readers::number::{self, Plain, eight_bytes, integer, leading, repeated};
+use crate::readers::number::{ParsedNumber, integer, json_number, leading};
 use crate::readers::options::Options;
 use crate::readers::record::{Id, NameRef, Record, not_finite, number_label, shown};
+use crate::readers::swar::{eight_bytes, repeated, zero_bytes};
 
 /// So many names of columns are kept at most.
 const MOST_KEYS: usize = 1 << 16;
@@ -317,7 +318,9 @@ impl Text<'_> {
                 (column.map_or(in_line, NameRef::Column), start)
             };
             let ends = |next| matches!(next, Some(b',' | b'}'));
-            let Some(Plain { value, end }) = number::plain(bytes, start, ends) else { break false };
+            let Some(ParsedNumber { value, end }) = json_number(bytes, start, ends) else {
+                break false;
+            };
             record.push(place, value);
             if bytes[end] == b'}' {
                 at = end;
@@ -449,9 +452,7 @@ impl Text<'_> {
         let rest = &self.line[self.at..];
         if first.is_ascii_digit() || first == b'-' {
             let bytes = rest.as_bytes();
-            let found = number::plain(bytes, 0, number::is_over)
-                .map(|found| (found.value, found.end))
-                .or_else(|| leading(bytes).filter(|&(_, length)| is_json(&bytes[..length])));
+            let found = leading(bytes).filter(|&(_, length)| is_json(&bytes[..length]));
             if let Some((value, length)) = found {
                 self.at += length;
                 return Some(Scalar::Number(value));
@@ -498,7 +499,7 @@ fn plain_key(bytes: &[u8], quote: usize) -> Option<usize> {
     let mut end = quote + 1;
     let marks = loop {
         let eight = eight_bytes(bytes, end);
-        let marks = zeros(eight ^ repeated(b'"')) | zeros(eight ^ repeated(b'\\'));
+        let marks = zero_bytes(eight ^ repeated(b'"')) | zero_bytes(eight ^ repeated(b'\\'));
         if marks != 0 {
             break marks;
         }
@@ -509,11 +510,6 @@ fn plain_key(bytes: &[u8], quote: usize) -> Option<usize> {
     };
     end += marks.trailing_zeros() as usize / 8;
     (bytes.get(end..end + 2) == Some(b"\":")).then_some(end)
-}
-
-/// The high bits of the bytes that are 0, the first of them for sure.
-fn zeros(eight: u64) -> u64 {
-    eight.wrapping_sub(repeated(1)) & !eight & repeated(0x80)
 }
 
 /// Whether a number is written as JSON has it: no plus, no zeros before, digits around the point.
