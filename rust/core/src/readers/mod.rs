@@ -3,6 +3,7 @@
 //! A [`Reader`] gives one [`Record`] after the other; `Learner::simulate_file` runs them through a
 //! learner. A format is a function from a line to a record, in a file of its own.
 
+mod byte_stream;
 mod csv;
 mod decimal;
 mod decompress;
@@ -21,6 +22,7 @@ use std::io;
 use std::path::Path;
 
 use crate::error::Error;
+use crate::readers::byte_stream::ByteStream;
 use crate::readers::lines::LineBuffer;
 use crate::readers::options::{Format, OnError, Options};
 use crate::readers::record::{Record, RecordError, RecordNames, text};
@@ -60,7 +62,7 @@ impl Reader {
             text if text == "-" => "standard input".to_owned(),
             text => text.into_owned(),
         };
-        Self::made(LineBuffer::open(path), name, options, tick)
+        Self::made(ByteStream::open(path), name, options, tick)
     }
 
     /// Read what another source gives; `name` is what errors call it.
@@ -69,16 +71,17 @@ impl Reader {
         name: &str,
         options: Options,
     ) -> Result<Self, Error> {
-        Self::made(LineBuffer::new(source), name.to_owned(), options, || true)
+        Self::made(ByteStream::new(source), name.to_owned(), options, || true)
     }
 
     fn made(
-        lines: io::Result<LineBuffer>,
+        stream: io::Result<ByteStream>,
         name: String,
         options: Options,
         tick: impl FnMut() -> bool,
     ) -> Result<Self, Error> {
-        let mut lines = lines.map_err(|error| Error::File(format!("{name}: {error}.")))?;
+        let stream = stream.map_err(|error| Error::File(format!("{name}: {error}.")))?;
+        let mut lines = LineBuffer::new(stream);
         let mut header = csv::Header::default();
         if let Format::Csv { delimiter } = options.format {
             header =
