@@ -23,6 +23,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::readers::byte_stream::ByteStream;
+use crate::readers::json::key_predictor::KeyPredictor;
 use crate::readers::lines::LineBuffer;
 use crate::readers::options::{Format, OnError, Options};
 use crate::readers::record::{Record, RecordError, RecordNames, text};
@@ -48,7 +49,7 @@ pub struct Reader {
     /// The columns of a CSV file; empty otherwise.
     header: csv::Header,
     /// The names of JSON lines that come again and again.
-    keys: json::KeyPredictor,
+    keys: KeyPredictor,
     skipped: u64,
     problems: Vec<String>,
 }
@@ -94,7 +95,7 @@ impl Reader {
                     Error::File(format!("{name}: {reason}"))
                 })?;
         }
-        let keys = json::KeyPredictor::default();
+        let keys = KeyPredictor::default();
         Ok(Self { name, lines, options, header, keys, skipped: 0, problems: Vec::new() })
     }
 
@@ -203,11 +204,7 @@ impl Reader {
 }
 
 /// The names of the columns that a format has.
-fn header<'a>(
-    options: &Options,
-    csv: &'a csv::Header,
-    json: &'a json::KeyPredictor,
-) -> &'a [String] {
+fn header<'a>(options: &Options, csv: &'a csv::Header, json: &'a KeyPredictor) -> &'a [String] {
     match options.format {
         Format::JsonLines => json.names(),
         _ => &csv.names,
