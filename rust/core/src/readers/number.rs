@@ -33,7 +33,7 @@ pub fn json_number(
     ends: impl Fn(Option<u8>) -> bool,
 ) -> Option<ParsedNumber> {
     let Some(near) = text.get(at..).and_then(<[u8]>::first_chunk::<16>) else {
-        return longer(text, at).filter(|number| ends(text.get(number.end).copied()));
+        return near_end(text, at).filter(|number| ends(text.get(number.end).copied()));
     };
     let negative = usize::from(near[0] == b'-');
     let unsigned = near[negative..].first_chunk::<15>()?;
@@ -60,17 +60,24 @@ pub fn json_number(
         let value = f64::from(first) / SIGNED_POWERS_OF_TEN[negative][0];
         return Some(ParsedNumber { value, end: at + negative + 1 });
     }
-    let number = longer(text, at)?;
+    let number = longer(text, at + negative, negative == 1, u64::from(first))?;
     ends(text.get(number.end).copied()).then_some(number)
 }
 
-/// As [`json_number`], for any number of digits, an exponent, or a number near the end of the text.
+/// As [`json_number`], for a number among the last bytes of the text.
 #[inline(never)]
-fn longer(text: &[u8], at: usize) -> Option<ParsedNumber> {
+fn near_end(text: &[u8], at: usize) -> Option<ParsedNumber> {
     let negative = text.get(at) == Some(&b'-');
     let start = at + usize::from(negative);
-    let (mut digits, mut end) = unsigned_integer(text, start, 0)?;
-    if end == start || (text[start] == b'0' && end > start + 1) {
+    let first = text.get(start).filter(|byte| byte.is_ascii_digit())?;
+    longer(text, start, negative, u64::from(first - b'0'))
+}
+
+/// As [`json_number`], for any number of digits or an exponent, from its `first` digit on.
+#[inline(never)]
+fn longer(text: &[u8], at: usize, negative: bool, first: u64) -> Option<ParsedNumber> {
+    let (mut digits, mut end) = unsigned_integer(text, at + 1, first)?;
+    if first == 0 && end > at + 1 {
         return None;
     }
     let mut decimals = 0;
@@ -85,7 +92,7 @@ fn longer(text: &[u8], at: usize) -> Option<ParsedNumber> {
     scaled(text, end, negative, digits, decimals)
 }
 
-/// As [`longer`], from the first digit on, behind which a point and at least eight decimals are known to stand.
+/// As [`longer`], for a digit behind which a point and at least eight decimals are known to stand.
 #[inline(never)]
 fn many_decimals(text: &[u8], at: usize, negative: bool) -> Option<ParsedNumber> {
     let (first, decimals) = (text[at] - b'0', at + 2);
