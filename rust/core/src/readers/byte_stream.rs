@@ -81,7 +81,8 @@ mod tests {
 
     use super::*;
 
-    /// All bytes of a source, waiting where its thread is not ready, and how many were taken from it.
+    /// All bytes of a source, waiting where its thread is not ready, and how many were taken from
+    /// it.
     fn read_all(source: Vec<u8>) -> io::Result<(Vec<u8>, u64)> {
         let mut stream = ByteStream::new(Cursor::new(source))?;
         let mut all = Vec::new();

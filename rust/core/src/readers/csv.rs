@@ -1,8 +1,8 @@
 //! CSV with a header, as in RFC 4180: cells between delimiters, quoted where they need it.
 //!
-//! An empty cell is absent. One that reads as a number is that number, `true` and `false` (also `True`, `TRUE`, ...) are 1
-//! and 0, any other text is an indicator. Quotes make no difference to what a cell means. In the label's column a text
-//! is a label.
+//! An empty cell is absent. One that reads as a number is that number, `true` and `false` (also
+//! `True`, `TRUE`, ...) are 1 and 0, any other text is an indicator. Quotes make no difference to
+//! what a cell means. In the label's column a text is a label.
 
 use memchr::memchr;
 
@@ -21,7 +21,8 @@ pub struct Header {
     id: Option<usize>,
 }
 
-/// Read the first record; `tick` is called whenever waiting for it is interrupted, and its `false` gives up.
+/// Read the first record; `tick` is called whenever waiting for it is interrupted, and its `false`
+/// gives up.
 pub fn read_header(
     lines: &mut LineBuffer,
     delimiter: u8,
@@ -224,7 +225,8 @@ impl<'a> Cells<'a> {
         }
         scratch.clear();
         let mut from = start + 1;
-        // A quote inside the cell is doubled; what stands behind the closing quote belongs to the cell as well.
+        // A quote inside the cell is doubled; what stands behind the closing quote belongs to the
+        // cell as well.
         while let Some(length) = memchr(b'"', &bytes[from..]) {
             scratch.push_str(&self.line[from..from + length]);
             from += length + 1;

@@ -1,12 +1,12 @@
 //! The float nearest to an integer divided by a power of ten.
 //!
-//! Where integer and power are floats themselves, one division rounds correctly. Otherwise the integer is multiplied
-//! by the power's reciprocal of 128 bits, and the product rounded, unless it lies too close to the middle between two
-//! floats to tell.
+//! Where integer and power are floats themselves, one division rounds correctly. Otherwise the
+//! integer is multiplied by the power's reciprocal of 128 bits, and the product rounded, unless it
+//! lies too close to the middle between two floats to tell.
 //!
-//! `fast-float2` can do this as well, but starts from text. The reciprocals are here because `number.rs` has read the
-//! digits already: a whole svmlight or JSON-lines file of 17-digit numbers, as Python and scikit-learn write them, is
-//! read in 12 to 16 % less time with them (38 instead of 46 ns per value of svmlight, 45 instead of 53 of JSON lines).
+//! `fast-float2` can do this as well, but starts from text. The reciprocals are here because
+//! `number.rs` has read the digits already: a whole svmlight or JSON-lines file of 17-digit numbers,
+//! as Python and scikit-learn write them, is read in 12 to 17 % less time than by `fast-float2`.
 
 /// The powers of ten that are floats.
 const POWERS_OF_TEN: [f64; 23] = [
@@ -17,7 +17,8 @@ const POWERS_OF_TEN: [f64; 23] = [
 /// Up to here every integer is a float.
 const LARGEST_EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
 
-/// `1 / 5^k`, which lies between `bits` and `bits + 1` times `2^-(127 + shift)`. The highest bit of `bits` is set.
+/// `1 / 5^k`, which lies between `bits` and `bits + 1` times `2^-(127 + shift)`. The highest bit of
+/// `bits` is set.
 #[derive(Clone, Copy)]
 struct Reciprocal {
     bits: u128,
@@ -63,8 +64,9 @@ pub fn nearest(digits: u64, decimals: i32) -> Option<f64> {
 
 /// The float nearest to `digits / 10^decimals`, for `digits` above 0; none if 128 bits do not tell.
 ///
-/// The true quotient lies between `high` and `high + 2` in units of the last bit of `high`, or twice that after a
-/// shift: what is cut off from the reciprocal and from the product is less than one unit each.
+/// The true quotient lies between `high` and `high + 2` in units of the last bit of `high`, or
+/// twice that after a shift: what is cut off from the reciprocal and from the product is less than
+/// one unit each.
 #[inline]
 fn multiplied(digits: u64, reciprocal: &Reciprocal, decimals: i32) -> Option<f64> {
     const CUT: u32 = u64::BITS - f64::MANTISSA_DIGITS;

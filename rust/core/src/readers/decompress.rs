@@ -9,7 +9,8 @@ use std::time::Duration;
 const BLOCK: usize = 1 << 18;
 /// The thread is at most this many blocks ahead.
 const BLOCKS_AHEAD: usize = 4;
-/// How long a read waits for a block before it reports an interruption, so that the caller can look whether to go on.
+/// How long a read waits for a block before it reports an interruption, so that the caller can look
+/// whether to go on.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
 /// Reads what another thread has unpacked. The thread stops when this is dropped.

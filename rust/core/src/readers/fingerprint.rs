@@ -1,8 +1,10 @@
-//! A few bytes of a text, by which texts that come again and again are told apart without a hash of all their bytes.
+//! A few bytes of a text, by which texts that come again and again are told apart without a hash of
+//! all their bytes.
 
 use crate::readers::swar::eight_bytes;
 
-/// Length, first and last eight bytes of a text. Texts of up to 16 bytes are equal if their fingerprints are.
+/// Length, first and last eight bytes of a text. Texts of up to 16 bytes are equal if their
+/// fingerprints are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint {
     first: u64,

@@ -31,18 +31,20 @@ pub enum LineError {
 /// ```
 pub struct LineBuffer {
     stream: ByteStream,
-    /// All of it may be read into: its length is the capacity. A block at first; grows with a line that does not fit.
+    /// All of it may be read into: its length is the capacity. A block at first; grows with a line
+    /// that does not fit.
     buffer: Vec<u8>,
     /// Where the current line begins, behind a byte order mark. Always `start <= next`.
     start: usize,
-    /// Where the next line begins, just behind the `\n` of the current one (a last line may have none). Always
-    /// `next <= filled`.
+    /// Where the next line begins, just behind the `\n` of the current one (a last line may have
+    /// none). Always `next <= filled`.
     next: usize,
     /// Where the bytes that were read end. Always `filled <= buffer.len()`.
     filled: usize,
     /// Whether the stream has ended: nothing will ever follow `filled`.
     ended: bool,
-    /// The number of the current line, from 1; that of its first if it was extended. Always `number <= lines_ended + 1`.
+    /// The number of the current line, from 1; that of its first if it was extended. Always `number
+    /// <= lines_ended + 1`.
     number: u64,
     /// Lines of the file that end before `next`, those that were skipped among them.
     lines_ended: u64,
@@ -105,10 +107,12 @@ impl LineBuffer {
         Ok(found)
     }
 
-    /// Make the line that follows part of this one. Where it begins in the line, or none if there is none.
+    /// Make the line that follows part of this one. Where it begins in the line, or none if there
+    /// is none.
     pub fn extend(&mut self) -> Result<Option<usize>, LineError> {
         let offset = self.next - self.start;
-        // A pause cannot be handed on: asked again, `advance` would start behind the part that is there.
+        // A pause cannot be handed on: asked again, `advance` would start behind the part that is
+        // there.
         let found = self.find_end(OnPause::Wait)?;
         Ok(found.then_some(offset))
     }
@@ -183,7 +187,8 @@ impl LineBuffer {
         }
     }
 
-    /// How many bytes were read into the free part, of which there must be some; none is the end of the stream.
+    /// How many bytes were read into the free part, of which there must be some; none is the end of
+    /// the stream.
     fn read_behind_filled(&mut self) -> Result<usize, LineError> {
         let read = self.stream.read(&mut self.buffer[self.filled..]);
         let count = read.map_err(|error| match error.kind() {
@@ -218,7 +223,8 @@ mod tests {
         Fail,
     }
 
-    /// A source that does one step per read, after its first four bytes have told that it is not packed.
+    /// A source that does one step per read, after its first four bytes have told that it is not
+    /// packed.
     struct ScriptedRead(VecDeque<ReadStep>);
 
     impl Read for ScriptedRead {
@@ -326,7 +332,8 @@ mod tests {
                 let sizes = BufferSizes { block, longest: 64 };
                 let mut lines = scripted([ReadStep::Bytes(content.into_bytes())], sizes);
                 let mut expected = vec![line.clone(), "x".to_owned(), line.clone()];
-                expected.extend((length > 0).then_some(line)); // nothing behind the last end is no line
+                // Nothing behind the last line end is no line.
+                expected.extend((length > 0).then_some(line));
                 assert_eq!(texts(&mut lines), expected, "{block}");
             }
         }

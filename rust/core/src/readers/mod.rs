@@ -1,7 +1,8 @@
 //! Events from files, read block by block in constant memory.
 //!
-//! A [`Reader`] gives one [`Record`] per event; `Learner::simulate_file` runs them through a learner. Bytes become lines in
-//! `byte_stream` and `lines`, and a line becomes a record in the file of its format.
+//! A [`Reader`] gives one [`Record`] per event; `Learner::simulate_file` runs them through a
+//! learner. Bytes become lines in `byte_stream` and `lines`, and a line becomes a record in the
+//! file of its format.
 
 mod byte_stream;
 mod csv;
@@ -33,7 +34,8 @@ const MOST_PROBLEMS: usize = 10;
 
 /// What the next line is.
 pub enum NextLine<'a> {
-    /// An event, now in the record: its line and the names of the columns, where its names may stand.
+    /// An event, now in the record: its line and the names of the columns, where its names may
+    /// stand.
     Event { line: &'a str, header: &'a [String] },
     /// A line without an event: empty, or a comment.
     Nothing,
@@ -127,7 +129,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Read the next line into a record. That no name is in it twice is left to the caller where `may_repeat` says so.
+    /// Read the next line into a record. That no name is in it twice is left to the caller where
+    /// `may_repeat` says so.
     pub fn read(&mut self, record: &mut Record) -> Result<NextLine<'_>, RecordError> {
         if !self.lines.advance()? {
             return Ok(NextLine::End);
@@ -154,8 +157,8 @@ impl Reader {
         })
     }
 
-    /// Read the next record, with all checks; false if there is none. If waiting for it was interrupted, that is the error,
-    /// and reading may go on.
+    /// Read the next record, with all checks; false if there is none. If waiting for it was
+    /// interrupted, that is the error, and reading may go on.
     pub fn next(&mut self, record: &mut Record) -> Result<bool, Error> {
         loop {
             let found = self.read(record).and_then(|found| match found {

@@ -1,9 +1,10 @@
 //! Numbers as files write them, correctly rounded: all ways to read one give the same bits.
 //!
-//! [`leading`] and [`whole`] read any spelling, by `fast-float2`. [`json_number`] serves the loops that read thousands
-//! of numbers from one line: a number in the spelling of JSON that is quickly read, and nothing for any other.
-//! Its first part, inlined into those loops, reads `-1.2345678`, up to one digit before the point and eight behind it,
-//! in half the time of `fast-float2`; [`longer`] reads the rest eight digits at a time, and `decimal.rs` rounds.
+//! [`leading`] and [`whole`] read any spelling, by `fast-float2`. [`json_number`] serves the loops
+//! that read thousands of numbers from one line: a number in the spelling of JSON that is quickly
+//! read, and nothing for any other. Its first part, inlined into those loops, reads `-1.2345678`,
+//! up to one digit before the point and eight behind it, in half the time of `fast-float2`;
+//! [`longer`] reads the rest eight digits at a time, and `decimal.rs` rounds.
 
 use crate::readers::decimal;
 use crate::readers::swar::{count_digits, eight_bytes, read_digits};
@@ -24,8 +25,9 @@ pub struct ParsedNumber {
     pub end: usize,
 }
 
-/// The finite number that starts at `at`, if it is quickly read and in the spelling of JSON: no plus, no zeros in front,
-/// digits on both sides of the point. `ends` says which byte may follow it; none is the end of the text.
+/// The finite number that starts at `at`, if it is quickly read and in the spelling of JSON: no
+/// plus, no zeros in front, digits on both sides of the point. `ends` says which byte may follow
+/// it; none is the end of the text.
 #[inline(always)]
 pub fn json_number(
     text: &[u8],
@@ -42,8 +44,8 @@ pub fn json_number(
         return None;
     }
     if next == b'.' && unsigned[2].is_ascii_digit() {
-        // With a sign or without, only decimals follow from the fourth byte on: their end is found without waiting for
-        // the sign.
+        // With a sign or without, only decimals follow from the fourth byte on: their end is found
+        // without waiting for the sign.
         let count = count_digits(eight_bytes(near, 3)) as usize;
         if count < 8 && ends(Some(near[count + 3])) {
             let decimals = count + 1 - negative;
@@ -101,7 +103,8 @@ fn many_decimals(text: &[u8], at: usize, negative: bool) -> Option<ParsedNumber>
     scaled(text, end, negative, digits, (end - decimals) as i32)
 }
 
-/// The number `digits / 10^decimals`, times ten to the power of the exponent that may stand at `end`.
+/// The number `digits / 10^decimals`, times ten to the power of the exponent that may stand at
+/// `end`.
 #[inline]
 fn scaled(
     text: &[u8],
@@ -119,8 +122,8 @@ fn scaled(
     Some(ParsedNumber { value: if negative { -value } else { value }, end })
 }
 
-/// The digits from `at` on as an integer, behind the digits of `before`, and where they end; nothing if it does not fit
-/// into 64 bits. There may be no digits at all.
+/// The digits from `at` on as an integer, behind the digits of `before`, and where they end;
+/// nothing if it does not fit into 64 bits. There may be no digits at all.
 #[inline]
 pub fn unsigned_integer(text: &[u8], at: usize, before: u64) -> Option<(u64, usize)> {
     let (mut number, mut at) = (before, at);
@@ -153,8 +156,8 @@ fn exponent(text: &[u8], at: usize) -> Option<(i32, usize)> {
     Some((if sign == Some(&b'-') { -exponent } else { exponent }, at + count as usize))
 }
 
-/// The number at the start of a text, and how many bytes it takes: `-1`, `+.5`, `3.`, `1e-5`, `nan`, `inf`, `infinity`
-/// (words in any case). One beyond the largest float is infinite.
+/// The number at the start of a text, and how many bytes it takes: `-1`, `+.5`, `3.`, `1e-5`,
+/// `nan`, `inf`, `infinity` (words in any case). One beyond the largest float is infinite.
 pub fn leading(text: &[u8]) -> Option<(f64, usize)> {
     fast_float2::parse_partial(text).ok()
 }

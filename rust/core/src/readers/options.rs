@@ -1,4 +1,5 @@
-//! What the lines of a file mean: format, label, id, and what to do with a line that cannot be used.
+//! What the lines of a file mean: format, label, id, and what to do with a line that cannot be
+//! used.
 
 /// How a file writes its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

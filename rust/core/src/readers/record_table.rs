@@ -7,7 +7,8 @@ use crate::readers::Reader;
 use crate::readers::record::{Id, Record};
 use crate::storage::vocabulary::Vocabulary;
 
-/// One row per event, in the order of the file, and one column per name, in the order in which they first came.
+/// One row per event, in the order of the file, and one column per name, in the order in which they
+/// first came.
 pub struct RecordTable {
     /// Row `i` is `indices[indptr[i]..indptr[i + 1]]` and the same range of `values`.
     pub indptr: Vec<i64>,

@@ -1,7 +1,7 @@
 //! svmlight: `label name:value name:value ... # comment`.
 //!
-//! A name that is an integer of 64 bits is that number, any other is a text. A line whose first word has a colon has no
-//! label; `qid:` right behind the label is skipped.
+//! A name that is an integer of 64 bits is that number, any other is a text. A line whose first
+//! word has a colon has no label; `qid:` right behind the label is skipped.
 
 use memchr::memchr;
 
@@ -10,8 +10,9 @@ use crate::readers::number::{ParsedNumber, integer, json_number, unsigned_intege
 use crate::readers::record::{NameRef, Record, is_blank, not_finite, number_label, shown, text};
 use crate::readers::swar::{count_digits, eight_bytes, read_digits};
 
-/// Read a line: its text, or none if there is no event in it. The text is left empty if all names and values are plain
-/// numbers: no name points into it, and such a line need not be checked to be UTF-8.
+/// Read a line: its text, or none if there is no event in it. The text is left empty if all names
+/// and values are plain numbers: no name points into it, and such a line need not be checked to be
+/// UTF-8.
 pub fn parse<'a>(bytes: &'a [u8], record: &mut Record) -> Result<Option<&'a str>, String> {
     let (mut line, mut bytes) = ("", bytes);
     if let Some(end) = memchr(b'#', bytes) {
@@ -59,14 +60,15 @@ pub fn parse<'a>(bytes: &'a [u8], record: &mut Record) -> Result<Option<&'a str>
     }
 }
 
-/// Read features whose name and value are plain numbers, while the names rise above `last`. Where the first other feature
-/// starts, and the last name.
+/// Read features whose name and value are plain numbers, while the names rise above `last`. Where
+/// the first other feature starts, and the last name.
 #[inline(never)] // in the caller's code its loop would have too few registers
 fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (usize, i64) {
     let (mut at, mut last, mut width) = (at, last, 8);
     loop {
         let eight = eight_bytes(bytes, at);
-        // Most names have as many digits as the one before: with this guess the value is read without waiting for the colon.
+        // Most names have as many digits as the one before: with this guess the value is read
+        // without waiting for the colon.
         let as_before = count_digits(eight) == width;
         let (number, start) = if as_before && eight.wrapping_shr(8 * width) as u8 == b':' {
             (read_digits(eight, width) as i64, at + width as usize + 1)

@@ -1,6 +1,7 @@
 //! Eight bytes of text in one machine word, looked at all at once (SWAR: SIMD within a register).
 
-/// The eight bytes from `at` on, the first of them in the lowest bits; zeros stand for those behind the end.
+/// The eight bytes from `at` on, the first of them in the lowest bits; zeros stand for those behind
+/// the end.
 #[inline(always)]
 pub fn eight_bytes(bytes: &[u8], at: usize) -> u64 {
     match bytes.get(at..at + 8).and_then(<[u8]>::first_chunk) {
@@ -21,8 +22,8 @@ pub const fn repeated(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-/// Marks the bytes that are 0 by their highest bit. Only the first mark is certain: a byte of 1 behind a 0 may be
-/// marked as well.
+/// Marks the bytes that are 0 by their highest bit. Only the first mark is certain: a byte of 1
+/// behind a 0 may be marked as well.
 #[inline]
 pub fn zero_bytes(eight: u64) -> u64 {
     eight.wrapping_sub(repeated(1)) & !eight & repeated(0x80)
@@ -32,7 +33,8 @@ pub fn zero_bytes(eight: u64) -> u64 {
 #[inline]
 pub fn count_digits(eight: u64) -> u32 {
     let digits = eight ^ repeated(b'0');
-    // The highest bit of a byte is set if it is not a digit; a carry changes only bytes behind such a one.
+    // The highest bit of a byte is set if it is not a digit; a carry changes only bytes behind such
+    // a one.
     let others = (digits.wrapping_add(repeated(0x7f - 9)) | digits) & repeated(0x80);
     others.trailing_zeros() / 8
 }

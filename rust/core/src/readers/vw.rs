@@ -1,8 +1,10 @@
-//! Vowpal Wabbit's text format: `[label] [importance] ['tag]|namespace[:scale] feature[:value] ... |...`.
+//! Vowpal Wabbit's text format: `[label] [importance] ['tag]|namespace[:scale] feature[:value] ...
+//! |...`.
 //!
-//! The feature `f` of namespace `n` is called `n^f`, one without a namespace `f`; names are texts. A value that is left
-//! out is 1; a scale multiplies the values of its namespace. The tag, which touches the bar or starts with a quote, is the
-//! event's id. The importance must be a number and is not used.
+//! The feature `f` of namespace `n` is called `n^f`, one without a namespace `f`; names are texts.
+//! A value that is left out is 1; a scale multiplies the values of its namespace. The tag, which
+//! touches the bar or starts with a quote, is the event's id. The importance must be a number and
+//! is not used.
 
 use memchr::memchr;
 

@@ -51,7 +51,8 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// The string whose opening quote was just read. With escapes it is written to the end of `unescaped`.
+    /// The string whose opening quote was just read. With escapes it is written to the end of
+    /// `unescaped`.
     pub fn string(&mut self, unescaped: &mut String) -> Result<JsonStr, String> {
         let bytes = self.line.as_bytes();
         let start = self.at;
@@ -113,7 +114,8 @@ impl<'a> JsonCursor<'a> {
         Ok(character)
     }
 
-    /// The character of the digits behind `\u`, or of two such escapes that together stand for one (UTF-16).
+    /// The character of the digits behind `\u`, or of two such escapes that together stand for one
+    /// (UTF-16).
     fn unicode(&mut self) -> Option<char> {
         let first = self.four_digits()?;
         if !(0xd800..0xdc00).contains(&first) {
@@ -209,7 +211,8 @@ pub enum Scalar {
     Number(f64),
 }
 
-/// Whether a number is in the spelling of JSON: no plus, no zeros in front, digits on both sides of the point.
+/// Whether a number is in the spelling of JSON: no plus, no zeros in front, digits on both sides of
+/// the point.
 fn is_json_number(number: &[u8]) -> bool {
     let digits = number.strip_prefix(b"-").unwrap_or(number);
     let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();

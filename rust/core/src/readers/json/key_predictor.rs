@@ -1,26 +1,31 @@
-//! The guess which key comes next: most files write the same keys in the same order, line after line.
+//! The guess which key comes next: most files write the same keys in the same order, line after
+//! line.
 //!
-//! **What is expected.** The keys of one line, the *model line*, each by its spelling from the opening quote to the start
-//! of its value, blanks included. From the last key that was found on, the next five of them are expected: up to four
-//! keys may be missing between two. An expected key is found by comparing bytes, without looking for its end, and has a
-//! column number, so that its name need not be looked up either.
+//! **What is expected.** The keys of one line, the *model line*, each by its spelling from the
+//! opening quote to the start of its value, blanks included. From the last key that was found on,
+//! the next five of them are expected: up to four keys may be missing between two. An expected key
+//! is found by comparing bytes, without looking for its end, and has a column number, so that its
+//! name need not be looked up either.
 //!
-//! **What is learned.** A key that comes when all expected ones are behind it joins the model line. With nothing
-//! expected, that is every key of a line. The others are counted as misses.
+//! **What is learned.** A key that comes when all expected ones are behind it joins the model line.
+//! With nothing expected, that is every key of a line. The others are counted as misses.
 //!
-//! **When it gives up, and for how long.** If more than one key in eight of a line was a miss, the model line is
-//! forgotten. The first time the next line becomes the model at once. If that one does not repeat either, nothing is
-//! expected or learned for 2 lines before the next attempt, then for 4, 8, ... up to 2,048, so that a file without an
-//! order costs next to nothing: each failure makes the next pause four times as long, and each line that goes well (the
-//! one that is learned among them) half as long.
+//! **When it gives up, and for how long.** If more than one key in eight of a line was a miss, the
+//! model line is forgotten. The first time the next line becomes the model at once. If that one
+//! does not repeat either, nothing is expected or learned for 2 lines before the next attempt, then
+//! for 4, 8, ... up to 2,048, so that a file without an order costs next to nothing: each failure
+//! makes the next pause four times as long, and each line that goes well (the one that is learned
+//! among them) half as long.
 
 use crate::readers::fingerprint::Fingerprint;
 
-/// So many columns are given at most. A key that is learned again has a new one, so that they may run out.
+/// So many columns are given at most. A key that is learned again has a new one, so that they may
+/// run out.
 const MOST_COLUMNS: usize = 1 << 16;
 /// So many keys may be missing between two.
 const MOST_MISSING: usize = 4;
-/// After a failure the next pause has from 4 to 4,096 lines; the line that is learned then halves it.
+/// After a failure the next pause has from 4 to 4,096 lines; the line that is learned then halves
+/// it.
 const SHORTEST_PAUSE: u32 = 4;
 const LONGEST_PAUSE: u32 = 1 << 12;
 /// It gives up if more than one key in so many is a miss.
@@ -101,8 +106,8 @@ impl KeyPredictor {
         self.pause > 0
     }
 
-    /// The key that starts at a place, if it is expected there. One that the end of the line cuts off is not found: zeros
-    /// stand for what is missing, and a key has none.
+    /// The key that starts at a place, if it is expected there. One that the end of the line cuts
+    /// off is not found: zeros stand for what is missing, and a key has none.
     #[inline]
     pub fn find(&mut self, line: &[u8], at: usize) -> Option<FoundKey> {
         for (i, key) in self.model[self.next..].iter().take(MOST_MISSING + 1).enumerate() {
@@ -119,7 +124,8 @@ impl KeyPredictor {
         None
     }
 
-    /// Learn a key that was not expected, if it comes behind all that were. Its column, if it has one now.
+    /// Learn a key that was not expected, if it comes behind all that were. Its column, if it has
+    /// one now.
     #[inline(never)]
     pub fn learn(&mut self, line: &str, key: KeySpan) -> Option<u32> {
         if self.next < self.model.len() || self.names.len() >= MOST_COLUMNS {

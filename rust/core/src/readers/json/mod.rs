@@ -1,9 +1,11 @@
 //! JSON lines: one object per line, `{"name": value, ...}`.
 //!
-//! A value is a number, a bool, a text (an indicator) or null (absent); as Python writes them, `NaN` is absent and an
-//! infinity is refused. The label may be any of these, an id a text or an integer.
+//! A value is a number, a bool, a text (an indicator) or null (absent); as Python writes them,
+//! `NaN` is absent and an infinity is refused. The label may be any of these, an id a text or an
+//! integer.
 //!
-//! `grammar` reads any line, `key_predictor` guesses keys, and `plain_members` uses the guess to read numbers fast.
+//! `grammar` reads any line, `key_predictor` guesses keys, and `plain_members` uses the guess to
+//! read numbers fast.
 
 mod grammar;
 pub mod key_predictor;

@@ -1,7 +1,8 @@
-//! Members of an object that are read fast: a key without escapes and a plain number, `"name": 1.5`.
+//! Members of an object that are read fast: a key without escapes and a plain number, `"name":
+//! 1.5`.
 //!
-//! Whatever has another form (a label, an id, a text, an escape, more than one blank) is left to the grammar, from where
-//! it starts; so nothing here can be an error.
+//! Whatever has another form (a label, an id, a text, an escape, more than one blank) is left to
+//! the grammar, from where it starts; so nothing here can be an error.
 
 use crate::readers::json::grammar::JsonCursor;
 use crate::readers::json::key_predictor::{FoundKey, KeyPredictor, KeySpan};
@@ -10,8 +11,8 @@ use crate::readers::options::Options;
 use crate::readers::record::{NameRef, Record};
 use crate::readers::swar::{eight_bytes, repeated, zero_bytes};
 
-/// Read plain members from where one may start. If true, the cursor stands on the closing brace, else where a member
-/// of another form starts.
+/// Read plain members from where one may start. If true, the cursor stands on the closing brace,
+/// else where a member of another form starts.
 pub fn read_plain_members(
     cursor: &mut JsonCursor<'_>,
     options: &Options,
@@ -73,7 +74,8 @@ fn read_members<const PREDICT: bool>(
     closed
 }
 
-/// The guess that there is a blank where there was one the last time: what follows can be read without waiting for it.
+/// The guess that there is a blank where there was one the last time: what follows can be read
+/// without waiting for it.
 #[derive(Default)]
 struct BlankGuess {
     /// 0 or 1.
@@ -97,7 +99,8 @@ fn count_blanks(bytes: &[u8], at: usize) -> usize {
     usize::from(bytes.get(at) == Some(&b' '))
 }
 
-/// The closing quote of the key that starts at a place; none if there are escapes in it or no colon right behind it.
+/// The closing quote of the key that starts at a place; none if there are escapes in it or no colon
+/// right behind it.
 #[inline]
 fn plain_key_end(bytes: &[u8], start: usize) -> Option<usize> {
     if bytes.get(start) != Some(&b'"') {
