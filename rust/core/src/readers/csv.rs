@@ -1,8 +1,8 @@
-//! CSV with a header, as RFC 4180 has it: cells between delimiters, quoted where they need it.
+//! CSV with a header, as in RFC 4180: cells between delimiters, quoted where they need it.
 //!
-//! An empty cell is absent. One that reads as a number is that number, `true` and `false` (also `True`, `TRUE`, ...)
-//! are 1 and 0, any other text is an indicator. Quotes make no difference to what a cell means. In
-//! the label's column a text is a label.
+//! An empty cell is absent. One that reads as a number is that number, `true` and `false` (also
+//! `True`, `TRUE`, ...) are 1 and 0, any other text is an indicator. Quotes make no difference to
+//! what a cell means. In the label's column a text is a label.
 
 use memchr::memchr;
 
@@ -13,7 +13,7 @@ use crate::readers::number::{integer, whole};
 use crate::readers::options::Options;
 use crate::readers::record::{Id, NameRef, Record, RecordError, not_finite, number_label, text};
 
-/// The columns of a file.
+/// The columns of a file: their names, and which of them hold the label and the id.
 #[derive(Clone, Debug, Default)]
 pub struct Header {
     pub names: Vec<String>,
@@ -21,7 +21,8 @@ pub struct Header {
     id: Option<usize>,
 }
 
-/// Read the first line; `tick` is called while it is waited for.
+/// Read the first record; `tick` is called whenever waiting for it is interrupted, and its `false`
+/// gives up.
 pub fn read_header(
     lines: &mut LineBuffer,
     delimiter: u8,
@@ -37,7 +38,7 @@ pub fn read_header(
     if !found {
         return Err(RecordError::Line("it is empty; expected a header with the names.".to_owned()));
     }
-    complete(lines, delimiter)?;
+    extend_to_record(lines, delimiter)?;
     let line = text(lines.line()).map_err(RecordError::Line)?;
     let mut names = Vec::new();
     let mut scratch = String::new();
@@ -68,8 +69,8 @@ pub fn read_header(
     Ok(Header { names, label, id })
 }
 
-/// Take in the lines that follow while a quote is open.
-pub fn complete(lines: &mut LineBuffer, delimiter: u8) -> Result<(), RecordError> {
+/// Extend a line by those that follow while a quote is open.
+pub fn extend_to_record(lines: &mut LineBuffer, delimiter: u8) -> Result<(), RecordError> {
     if memchr(b'"', lines.line()).is_none() {
         return Ok(());
     }
@@ -83,7 +84,7 @@ pub fn complete(lines: &mut LineBuffer, delimiter: u8) -> Result<(), RecordError
     Ok(())
 }
 
-/// Whether a quoted cell goes on behind this line.
+/// Whether a quoted cell goes on behind this line; `open` if one has gone on before it.
 fn quote_is_open(line: &[u8], delimiter: u8, open: bool) -> bool {
     let (mut quoted, mut at_start) = (open, !open);
     let mut bytes = line.iter().peekable();
@@ -138,7 +139,7 @@ fn parse_cells(
         } else if Some(column) == header.id {
             record.id = id(cell);
         } else {
-            let value = match meaning(cell) {
+            let value = match cell_value(cell) {
                 Cell::Absent => f64::NAN,
                 Cell::Number(number) => number,
                 Cell::Bool(truth) => f64::from(u8::from(truth)),
@@ -169,7 +170,7 @@ enum Cell {
     Text,
 }
 
-fn meaning(cell: &str) -> Cell {
+fn cell_value(cell: &str) -> Cell {
     let trimmed = cell.trim_matches([' ', '\t']);
     if trimmed.is_empty() {
         return Cell::Absent;
@@ -185,7 +186,7 @@ fn meaning(cell: &str) -> Cell {
 }
 
 fn label(cell: &str) -> Option<Label> {
-    match meaning(cell) {
+    match cell_value(cell) {
         Cell::Absent => None,
         Cell::Number(number) => integer(cell).map(Label::Int).or_else(|| number_label(number)),
         Cell::Bool(truth) => Some(Label::Bool(truth)),
@@ -193,7 +194,7 @@ fn label(cell: &str) -> Option<Label> {
     }
 }
 
-/// An integer as Python would write it is a number, any other text is itself.
+/// An id that is written as Python writes an integer is a number, any other is a text.
 fn id(cell: &str) -> Option<Id> {
     match integer(cell) {
         _ if cell.is_empty() => None,
@@ -202,15 +203,16 @@ fn id(cell: &str) -> Option<Id> {
     }
 }
 
-/// The cells of a record, one after the other; `at` is none behind the last.
+/// The cells of a record in order.
 struct Cells<'a> {
     line: &'a str,
+    /// Where the next cell starts; none behind the last.
     at: Option<usize>,
     delimiter: u8,
 }
 
 impl<'a> Cells<'a> {
-    /// The next cell; one with quotes is written to `scratch`.
+    /// The next cell; one between quotes is written to `scratch`.
     fn next<'s>(&mut self, scratch: &'s mut String) -> Option<&'s str>
     where
         'a: 's,
@@ -223,7 +225,8 @@ impl<'a> Cells<'a> {
         }
         scratch.clear();
         let mut from = start + 1;
-        // A quote inside the cell is doubled; what stands behind the closing one belongs to it.
+        // A quote inside the cell is doubled; what stands behind the closing quote belongs to the
+        // cell as well.
         while let Some(length) = memchr(b'"', &bytes[from..]) {
             scratch.push_str(&self.line[from..from + length]);
             from += length + 1;
@@ -240,7 +243,7 @@ impl<'a> Cells<'a> {
         Some(scratch)
     }
 
-    /// The end of what is not quoted; goes on behind it.
+    /// Where the part without quotes from `from` on ends; the next cell starts behind it.
     fn cell_end(&mut self, from: usize) -> usize {
         let rest = &self.line.as_bytes()[from..];
         let length = memchr(self.delimiter, rest);
@@ -248,7 +251,7 @@ impl<'a> Cells<'a> {
         length.map_or(self.line.len(), |length| from + length)
     }
 
-    /// How many are left.
+    /// How many cells are left.
     fn count(&mut self, scratch: &mut String) -> usize {
         let mut count = 0;
         while self.next(scratch).is_some() {

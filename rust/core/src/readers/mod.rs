@@ -1,50 +1,58 @@
 //! Events from files, read block by block in constant memory.
 //!
-//! A [`Reader`] gives one [`Record`] after the other; `Learner::simulate_file` runs them through a
-//! learner. A format is a function from a line to a record, in a file of its own.
+//! A [`Reader`] gives one [`Record`] per event; `Learner::simulate_file` runs them through a
+//! learner. Bytes become lines in `byte_stream` and `lines`, and a line becomes a record in the
+//! file of its format.
 
+mod byte_stream;
 mod csv;
+mod decimal;
 mod decompress;
 pub mod fingerprint;
 mod json;
 pub mod lines;
-pub mod number;
+mod number;
 pub mod options;
 pub mod record;
 pub mod record_table;
 mod svmlight;
+mod swar;
 mod vw;
 
 use std::io;
 use std::path::Path;
 
 use crate::error::Error;
+use crate::readers::byte_stream::ByteStream;
+use crate::readers::json::key_predictor::KeyPredictor;
 use crate::readers::lines::LineBuffer;
 use crate::readers::options::{Format, OnError, Options};
 use crate::readers::record::{Record, RecordError, RecordNames, text};
 
-/// Of so many lines that were skipped the reasons are kept.
+/// Why a line was skipped is kept for the first so many of them.
 const MOST_PROBLEMS: usize = 10;
 
 /// What the next line is.
 pub enum NextLine<'a> {
-    /// The record's line, and the names of its columns.
+    /// An event, now in the record: its line and the names of the columns, where its names may
+    /// stand.
     Event { line: &'a str, header: &'a [String] },
-    /// No event is in it.
+    /// A line without an event: empty, or a comment.
     Nothing,
-    /// There is none.
+    /// The end of the file.
     End,
 }
 
-/// Reads one record after the other.
+/// Reads the events of a file in order.
 pub struct Reader {
+    /// What errors call the file.
     name: String,
     lines: LineBuffer,
     options: Options,
     /// The columns of a CSV file; empty otherwise.
     header: csv::Header,
-    /// The names of JSON lines that come again and again.
-    keys: json::KeyPredictor,
+    /// The keys of JSON lines that come again and again; empty otherwise.
+    keys: KeyPredictor,
     skipped: u64,
     problems: Vec<String>,
 }
@@ -52,13 +60,13 @@ pub struct Reader {
 impl Reader {
     /// Read a file, or standard input if its path is `-`.
     ///
-    /// `tick` is called while its header is waited for; its `false` gives up.
+    /// `tick` is called whenever waiting for its header is interrupted; its `false` gives up.
     pub fn open(path: &Path, options: Options, tick: impl FnMut() -> bool) -> Result<Self, Error> {
         let name = match path.to_string_lossy() {
             text if text == "-" => "standard input".to_owned(),
             text => text.into_owned(),
         };
-        Self::made(LineBuffer::open(path), name, options, tick)
+        Self::with_stream(ByteStream::open(path), name, options, tick)
     }
 
     /// Read what another source gives; `name` is what errors call it.
@@ -67,16 +75,17 @@ impl Reader {
         name: &str,
         options: Options,
     ) -> Result<Self, Error> {
-        Self::made(LineBuffer::new(source), name.to_owned(), options, || true)
+        Self::with_stream(ByteStream::new(source), name.to_owned(), options, || true)
     }
 
-    fn made(
-        lines: io::Result<LineBuffer>,
+    fn with_stream(
+        stream: io::Result<ByteStream>,
         name: String,
         options: Options,
         tick: impl FnMut() -> bool,
     ) -> Result<Self, Error> {
-        let mut lines = lines.map_err(|error| Error::File(format!("{name}: {error}.")))?;
+        let stream = stream.map_err(|error| Error::File(format!("{name}: {error}.")))?;
+        let mut lines = LineBuffer::new(stream);
         let mut header = csv::Header::default();
         if let Format::Csv { delimiter } = options.format {
             header =
@@ -89,16 +98,16 @@ impl Reader {
                     Error::File(format!("{name}: {reason}"))
                 })?;
         }
-        let keys = json::KeyPredictor::default();
+        let keys = KeyPredictor::default();
         Ok(Self { name, lines, options, header, keys, skipped: 0, problems: Vec::new() })
     }
 
-    /// Bytes taken from the file so far, as they lie there.
+    /// Bytes taken from the file so far, packed as they lie there.
     pub fn bytes(&self) -> u64 {
         self.lines.bytes()
     }
 
-    /// LineBuffer that could not be used.
+    /// Lines that could not be used.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -120,35 +129,36 @@ impl Reader {
         Ok(())
     }
 
-    /// Read the next line.
+    /// Read the next line into a record. That no name is in it twice is left to the caller where
+    /// `may_repeat` says so.
     pub fn read(&mut self, record: &mut Record) -> Result<NextLine<'_>, RecordError> {
         if !self.lines.advance()? {
             return Ok(NextLine::End);
         }
         record.clear();
         if let Format::Csv { delimiter } = self.options.format {
-            csv::complete(&mut self.lines, delimiter)?;
+            csv::extend_to_record(&mut self.lines, delimiter)?;
         }
+        let line = self.lines.line();
         let found = match self.options.format {
-            Format::Svmlight => svmlight::parse(self.lines.line(), record),
-            format => text(self.lines.line()).and_then(|line| {
-                let found = match format {
-                    Format::Csv { delimiter } => csv::parse(line, delimiter, &self.header, record),
-                    Format::JsonLines => json::parse(line, &self.options, &mut self.keys, record),
-                    _ => vw::parse(line, record),
-                };
-                Ok(found?.then_some(line))
+            Format::Svmlight => svmlight::parse(line, record),
+            Format::Vw => text(line).and_then(|line| Ok(vw::parse(line, record)?.then_some(line))),
+            Format::Csv { delimiter } => text(line).and_then(|line| {
+                Ok(csv::parse(line, delimiter, &self.header, record)?.then_some(line))
+            }),
+            Format::JsonLines => text(line).and_then(|line| {
+                Ok(json::parse(line, &self.options, &mut self.keys, record)?.then_some(line))
             }),
         };
-        let header = header(&self.options, &self.header, &self.keys);
+        let header = column_names(&self.options, &self.header, &self.keys);
         Ok(match found.map_err(RecordError::Line)? {
             Some(line) => NextLine::Event { line, header },
             None => NextLine::Nothing,
         })
     }
 
-    /// Read the next record; false if there is none. If waiting for it was interrupted, that is
-    /// the error, and reading may go on.
+    /// Read the next record, with all checks; false if there is none. If waiting for it was
+    /// interrupted, that is the error, and reading may go on.
     pub fn next(&mut self, record: &mut Record) -> Result<bool, Error> {
         loop {
             let found = self.read(record).and_then(|found| match found {
@@ -174,11 +184,12 @@ impl Reader {
 
     /// The names of the record that was read last.
     pub fn names<'a>(&'a self, record: &'a Record) -> RecordNames<'a> {
-        let line = text(self.lines.line()).unwrap_or_default(); // looked at before
-        let header = header(&self.options, &self.header, &self.keys);
+        let line = text(self.lines.line()).unwrap_or_default(); // text that is none was refused
+        let header = column_names(&self.options, &self.header, &self.keys);
         RecordNames { line, header, texts: &record.texts, places: &record.places }
     }
 
+    /// The error of the line that was read last, with its place.
     pub fn error(&self, refused: RecordError) -> Error {
         match refused {
             RecordError::Line(reason) => Error::File(format!("{}: {reason}", self.here())),
@@ -197,15 +208,15 @@ impl Reader {
     }
 }
 
-/// The names of the columns that a format has.
-fn header<'a>(
+/// The names that `NameRef::Column` counts.
+fn column_names<'a>(
     options: &Options,
     csv: &'a csv::Header,
-    json: &'a json::KeyPredictor,
+    json: &'a KeyPredictor,
 ) -> &'a [String] {
     match options.format {
         Format::JsonLines => json.names(),
-        _ => &csv.names,
+        Format::Csv { .. } | Format::Svmlight | Format::Vw => &csv.names,
     }
 }
 

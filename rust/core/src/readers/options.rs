@@ -1,4 +1,5 @@
-//! What a file is taken for: its format, and where label and id stand.
+//! What the lines of a file mean: format, label, id, and what to do with a line that cannot be
+//! used.
 
 /// How a file writes its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +21,10 @@ pub struct Options {
     pub on_error: OnError,
 }
 
-/// What becomes of a line that cannot be used.
+/// What to do with a line that cannot be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
+    /// Its error ends the reading.
     #[default]
     Stop,
     /// Count it and go on.

@@ -1,4 +1,4 @@
-//! One event of a file as it was read: label, id, features and where their names stand.
+//! One event as its file gives it: label, id, values, and where the names of its features stand.
 
 use crate::event::{Feature, Name, Names, UNKNOWN, quoted};
 use crate::label::Label;
@@ -11,36 +11,38 @@ pub enum Id {
     Text(String),
 }
 
-/// Where a name stands.
+/// Where the name of a feature stands, so that it need not be copied.
 #[derive(Clone, Copy, Debug)]
 pub enum NameRef {
     Number(i64),
-    /// In the line.
+    /// Bytes of the line.
     Line {
         start: u32,
         end: u32,
     },
-    /// In the record's own texts.
+    /// Bytes of the record's own texts.
     Text {
         start: u32,
         end: u32,
     },
-    /// In the file's header, or among the names that come again and again.
+    /// A column of the file's header, or a key of JSON lines that comes again and again.
     Column(u32),
 }
 
-/// One event as its file gave it. One is used for line after line, so that nothing is allocated.
+/// One event. The same record is used for all lines, so that nothing is allocated.
 #[derive(Default)]
 pub struct Record {
     pub label: Option<Label>,
     pub id: Option<Id>,
     /// The event's features; their ids are unknown until a learner has resolved their names.
     pub features: Vec<Feature>,
+    /// Their names, in the same order.
     pub places: Vec<NameRef>,
+    /// Names that do not stand in the line as they are: joined from parts, or written with escapes.
     pub texts: String,
-    /// A cell while it is read.
+    /// A quoted cell of CSV while it is read.
     pub scratch: String,
-    /// Whether a name may be there twice, which rising numbers are not.
+    /// Whether a name may be there twice; numbers that rise are known not to be.
     pub may_repeat: bool,
 }
 
@@ -54,24 +56,24 @@ impl Record {
         self.may_repeat = false;
     }
 
-    pub fn push(&mut self, place: NameRef, value: f64) {
-        self.places.push(place);
+    pub fn push(&mut self, name: NameRef, value: f64) {
+        self.places.push(name);
         self.features.push(Feature { id: UNKNOWN, value });
     }
 
-    /// Add the feature `name=text`.
+    /// Add the indicator `name=text`, a feature of value 1.
     pub fn push_indicator(&mut self, name: &str, text: &str) -> Result<(), String> {
         let start = self.texts.len();
         self.texts.push_str(name);
         self.texts.push('=');
         self.texts.push_str(text);
         self.may_repeat = true;
-        let place = self.text_from(start)?;
-        self.push(place, 1.0);
+        let name = self.text_from(start)?;
+        self.push(name, 1.0);
         Ok(())
     }
 
-    /// What was added to the texts from `start` on.
+    /// The name that was written to the texts from `start` on.
     pub fn text_from(&self, start: usize) -> Result<NameRef, String> {
         const MOST: usize = 4 * LONGEST_LINE;
         match self.texts.len() {
@@ -81,11 +83,12 @@ impl Record {
     }
 }
 
-/// The names of a record.
+/// The names of a record's features, and all that a [`NameRef`] may point into.
 pub struct RecordNames<'a> {
     pub line: &'a str,
     pub header: &'a [String],
     pub texts: &'a str,
+    /// One per feature.
     pub places: &'a [NameRef],
 }
 
@@ -106,6 +109,7 @@ impl RecordNames<'_> {
         self.check_some((0..self.places.len() as u32).collect())
     }
 
+    /// The same for the features at some positions.
     pub fn check_some(&self, mut positions: Vec<u32>) -> Result<(), String> {
         positions.sort_unstable_by(|&a, &b| self.name(a as usize).cmp(&self.name(b as usize)));
         let mut pairs = positions.windows(2);
@@ -125,12 +129,12 @@ pub fn not_finite(name: Name<'_>, value: f64) -> String {
     format!("feature {name} must be a finite number, got {value}.")
 }
 
-/// Whether it stands between the words of a line.
+/// Whether a byte separates the words of a line.
 pub fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// The start of a text that may be long or anything, between quotes.
+/// A text for an error: between quotes, and only its start if it is long.
 pub fn shown(text: &str) -> String {
     const MOST: usize = 40;
     match text.char_indices().nth(MOST) {
@@ -139,7 +143,7 @@ pub fn shown(text: &str) -> String {
     }
 }
 
-/// A number as a label; NaN is none.
+/// The label that a number is: an integer if it is whole; NaN is none.
 pub fn number_label(number: f64) -> Option<Label> {
     const LIMIT: f64 = 9_007_199_254_740_992.0; // 2^53: beyond it floats skip integers
     if number.is_nan() {
@@ -151,7 +155,7 @@ pub fn number_label(number: f64) -> Option<Label> {
 
 /// Why there is no next record.
 pub enum RecordError {
-    /// This line is none; the next may be one.
+    /// The line is not a record; the next may be one.
     Line(String),
     /// Nothing can be read any more.
     File(String),
@@ -160,8 +164,8 @@ pub enum RecordError {
 }
 
 impl From<LineError> for RecordError {
-    fn from(trouble: LineError) -> Self {
-        match trouble {
+    fn from(error: LineError) -> Self {
+        match error {
             LineError::TooLong => {
                 Self::Line(format!("it is longer than {} MiB.", LONGEST_LINE >> 20))
             }

@@ -1,4 +1,4 @@
-//! Records as the three arrays of a sparse matrix, with the names of its columns.
+//! Records as the three arrays of a sparse matrix (CSR), with the names of its columns.
 
 use crate::error::Error;
 use crate::event::{Name, Names, UNKNOWN};
@@ -7,8 +7,10 @@ use crate::readers::Reader;
 use crate::readers::record::{Id, Record};
 use crate::storage::vocabulary::Vocabulary;
 
-/// Events in the order of their file; columns in the order in which their names were met.
+/// One row per event, in the order of the file, and one column per name, in the order in which they
+/// first came.
 pub struct RecordTable {
+    /// Row `i` is `indices[indptr[i]..indptr[i + 1]]` and the same range of `values`.
     pub indptr: Vec<i64>,
     pub indices: Vec<i32>,
     pub values: Vec<f64>,
@@ -43,9 +45,9 @@ impl RecordTable {
         self.names.names()
     }
 
-    /// Read so many events, or as many as there are before an error, which then is given as well.
+    /// Read up to `size` events. An error ends the table and is returned beside it.
     ///
-    /// `tick` is called before each line; its `false` stops there.
+    /// `tick` is called before each event; its `false` stops there.
     pub fn read(
         reader: &mut Reader,
         size: usize,
@@ -59,7 +61,7 @@ impl RecordTable {
             let pushed = match reader.next(&mut record) {
                 Ok(false) => break,
                 Ok(true) => table.push(reader, &mut record),
-                Err(Error::Interrupted) => Ok(()), // it waits
+                Err(Error::Interrupted) => Ok(()), // the source is slow: ask again
                 Err(error) => Err(error),
             };
             if pushed.is_err() {

@@ -1,18 +1,18 @@
 //! svmlight: `label name:value name:value ... # comment`.
 //!
-//! A name that is a whole number of 64 bits is that number, any other is a text. A line whose first
-//! word has a colon is not labelled; `qid:` right behind the label is passed over.
+//! A name that is an integer of 64 bits is that number, any other is a text. A line whose first
+//! word has a colon has no label; `qid:` right behind the label is skipped.
 
 use memchr::memchr;
 
 use crate::event::Name;
-use crate::readers::number::{
-    Plain, count_digits, eight_bytes, integer, plain, read_digits, read_eight, whole,
-};
+use crate::readers::number::{ParsedNumber, integer, json_number, unsigned_integer, whole};
 use crate::readers::record::{NameRef, Record, is_blank, not_finite, number_label, shown, text};
+use crate::readers::swar::{count_digits, eight_bytes, read_digits};
 
-/// Read a line. Its text, or none if there is no event in it; the text is left empty if all of it was
-/// read as numbers.
+/// Read a line: its text, or none if there is no event in it. The text is left empty if all names
+/// and values are plain numbers: no name points into it, and such a line need not be checked to be
+/// UTF-8.
 pub fn parse<'a>(bytes: &'a [u8], record: &mut Record) -> Result<Option<&'a str>, String> {
     let (mut line, mut bytes) = ("", bytes);
     if let Some(end) = memchr(b'#', bytes) {
@@ -46,31 +46,32 @@ pub fn parse<'a>(bytes: &'a [u8], record: &mut Record) -> Result<Option<&'a str>
         if line.is_empty() {
             line = text(bytes)?;
         }
-        let (place, value, end) = feature(line, at)?;
-        match place {
+        let (name, value, end) = feature(line, at)?;
+        match name {
             NameRef::Number(number) if number > last => last = number,
             _ => record.may_repeat = true,
         }
         if value.is_finite() {
-            record.push(place, value);
+            record.push(name, value);
         } else if value.is_infinite() {
-            return Err(not_finite(name_of(line, place), value));
+            return Err(not_finite(name_of(line, name), value));
         }
         at = word_start(bytes, end);
     }
 }
 
-/// Read features that are two plain numbers, in rising order. Where the first other one starts, and
-/// the last name.
-#[inline(never)] // its registers are its own
+/// Read features whose name and value are plain numbers, while the names rise above `last`. Where
+/// the first other feature starts, and the last name.
+#[inline(never)] // in the caller's code its loop would have too few registers
 fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (usize, i64) {
     let (mut at, mut last, mut width) = (at, last, 8);
     loop {
         let eight = eight_bytes(bytes, at);
-        // Most names are as wide as the one before: a guess where the value starts saves waiting for it.
+        // Most names have as many digits as the one before: with this guess the value is read
+        // without waiting for the colon.
         let as_before = count_digits(eight) == width;
         let (number, start) = if as_before && eight.wrapping_shr(8 * width) as u8 == b':' {
-            (read_eight(eight, width) as i64, at + width as usize + 1)
+            (read_digits(eight, width) as i64, at + width as usize + 1)
         } else {
             let Some((number, colon)) = plain_name(bytes, at) else { return (at, last) };
             width = (colon - at) as u32;
@@ -80,17 +81,19 @@ fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (u
             return (at, last);
         }
         let ends = |next: Option<u8>| next.is_none_or(is_blank);
-        let Some(Plain { value, end }) = plain(bytes, start, ends) else { return (at, last) };
+        let Some(ParsedNumber { value, end }) = json_number(bytes, start, ends) else {
+            return (at, last);
+        };
         record.push(NameRef::Number(number), value);
         last = number;
         at = end + 1;
     }
 }
 
-/// The number of up to 15 digits that begins at a place, and where its colon stands.
+/// The name of up to 15 digits that starts at a place, and where its colon stands.
 #[cold]
 fn plain_name(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
-    let (number, end) = read_digits(bytes, at, 0)?;
+    let (number, end) = unsigned_integer(bytes, at, 0)?;
     let is_name = (1..16).contains(&(end - at)) && bytes.get(end) == Some(&b':');
     is_name.then_some((number as i64, end))
 }
@@ -101,15 +104,15 @@ fn feature(line: &str, at: usize) -> Result<(NameRef, f64, usize), String> {
     let unread = || format!("expected name:value, value a number, got {}.", shown(word));
     let colon = word.rfind(':').filter(|&colon| colon > 0).ok_or_else(unread)?;
     let value = whole(&word.as_bytes()[colon + 1..]).ok_or_else(unread)?;
-    let place = match integer(&word[..colon]) {
+    let name = match integer(&word[..colon]) {
         Some(number) => NameRef::Number(number),
         None => NameRef::Line { start: at as u32, end: (at + colon) as u32 },
     };
-    Ok((place, value, at + word.len()))
+    Ok((name, value, at + word.len()))
 }
 
-fn name_of(line: &str, place: NameRef) -> Name<'_> {
-    match place {
+fn name_of(line: &str, name: NameRef) -> Name<'_> {
+    match name {
         NameRef::Line { start, end } => Name::Text(&line[start as usize..end as usize]),
         NameRef::Number(number) => Name::Number(number),
         NameRef::Text { .. } | NameRef::Column(_) => Name::Text(""),

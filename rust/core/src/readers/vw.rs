@@ -1,8 +1,10 @@
-//! Vowpal Wabbit's text: `[label] [importance] ['tag]|namespace[:scale] feature[:value] ... |...`.
+//! Vowpal Wabbit's text format: `[label] [importance] ['tag]|namespace[:scale] feature[:value] ...
+//! |...`.
 //!
-//! The feature `f` of namespace `n` is called `n^f`, one without a namespace `f`; names are texts. A value left
-//! out is 1; a scale multiplies the values of its namespace. The tag, which touches the bar or starts
-//! with a quote, is the event's id. Importance is read and not used.
+//! The feature `f` of namespace `n` is called `n^f`, one without a namespace `f`; names are texts.
+//! A value that is left out is 1; a scale multiplies the values of its namespace. The tag, which
+//! touches the bar or starts with a quote, is the event's id. The importance must be a number and
+//! is not used.
 
 use memchr::memchr;
 
@@ -28,7 +30,7 @@ pub fn parse(line: &str, record: &mut Record) -> Result<bool, String> {
     Ok(true)
 }
 
-/// What stands before the first bar.
+/// Read what stands before the first bar: label, importance and tag.
 fn head(text: &str, record: &mut Record) -> Result<(), String> {
     let mut words: Vec<&str> = text.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
     if let Some(&last) = words.last() {
@@ -51,7 +53,7 @@ fn head(text: &str, record: &mut Record) -> Result<(), String> {
     }
 }
 
-/// The features between two bars.
+/// Read the features between two bars.
 fn namespace(line: &str, start: usize, end: usize, record: &mut Record) -> Result<(), String> {
     let mut words = words(line, start, end);
     let (mut prefix, mut scale) = ("", 1.0);
@@ -79,7 +81,7 @@ fn namespace(line: &str, start: usize, end: usize, record: &mut Record) -> Resul
         if value.is_nan() {
             continue;
         }
-        let place = if prefix.is_empty() {
+        let name_ref = if prefix.is_empty() {
             NameRef::Line { start: from as u32, end: (from + name.len()) as u32 }
         } else {
             let first = record.texts.len();
@@ -92,12 +94,12 @@ fn namespace(line: &str, start: usize, end: usize, record: &mut Record) -> Resul
             let full = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}^{name}") };
             return Err(not_finite(Name::Text(&full), value));
         }
-        record.push(place, value);
+        record.push(name_ref, value);
     }
     Ok(())
 }
 
-/// Where the words between two places begin and end.
+/// Where each word between `start` and `end` starts and ends.
 fn words(line: &str, start: usize, end: usize) -> impl Iterator<Item = (usize, usize)> {
     let bytes = &line.as_bytes()[..end];
     let mut at = start;

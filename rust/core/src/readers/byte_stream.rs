@@ -1,0 +1,132 @@
+//! The bytes of a file or of standard input, unpacked if they are packed by gzip or Zstandard.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::read::MultiGzDecoder;
+
+use crate::readers::decompress::DecompressAhead;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Packed bytes are taken from the file in blocks of this size.
+const PACKED_BLOCK: usize = 1 << 18;
+
+/// Bytes to be read, and a count of those that were taken from their file.
+pub struct ByteStream {
+    unpacked: Box<dyn Read + Send>,
+    taken: Arc<AtomicU64>,
+}
+
+impl ByteStream {
+    /// Read a file; `-` is standard input.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        if path == Path::new("-") {
+            return Self::new(io::stdin());
+        }
+        Self::new(File::open(path)?)
+    }
+
+    /// Read any source; its first bytes say whether it is packed.
+    pub fn new(source: impl Read + Send + 'static) -> io::Result<Self> {
+        let taken = Arc::new(AtomicU64::new(0));
+        let mut source = CountedRead { source, taken: Arc::clone(&taken) };
+        let mut first = Vec::new();
+        source.by_ref().take(ZSTD.len() as u64).read_to_end(&mut first)?;
+        let (is_gzip, is_zstd) = (first.starts_with(&GZIP), first == ZSTD);
+        let all = Cursor::new(first).chain(source);
+        let unpacked: Box<dyn Read + Send> = if is_gzip {
+            let buffered = BufReader::with_capacity(PACKED_BLOCK, all);
+            Box::new(DecompressAhead::new(MultiGzDecoder::new(buffered)))
+        } else if is_zstd {
+            Box::new(DecompressAhead::new(zstd::Decoder::new(all)?))
+        } else {
+            Box::new(all)
+        };
+        Ok(Self { unpacked, taken })
+    }
+
+    /// Bytes taken from the file so far, packed as they lie there.
+    pub fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+}
+
+impl Read for ByteStream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.unpacked.read(buffer)
+    }
+}
+
+/// Counts the bytes that go through it.
+struct CountedRead<R> {
+    source: R,
+    taken: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for CountedRead<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.taken.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// All bytes of a source, waiting where its thread is not ready, and how many were taken from
+    /// it.
+    fn read_all(source: Vec<u8>) -> io::Result<(Vec<u8>, u64)> {
+        let mut stream = ByteStream::new(Cursor::new(source))?;
+        let mut all = Vec::new();
+        stream.read_to_end(&mut all)?; // goes on after an interruption
+        let taken = stream.taken();
+        Ok((all, taken))
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn what_is_not_packed_comes_as_it_is() {
+        for text in ["", "1", "12", "123", "1234", "12345", "\u{1f}x", "(5/"] {
+            let (bytes, taken) = read_all(text.as_bytes().to_vec()).unwrap();
+            assert_eq!((bytes.as_slice(), taken), (text.as_bytes(), text.len() as u64));
+        }
+    }
+
+    #[test]
+    fn packed_bytes_are_unpacked_and_counted_as_they_lie_in_the_file() {
+        let text = b"1 1:0.5\n".repeat(100_000);
+        for packed in [gzip(&text), zstd::encode_all(text.as_slice(), 1).unwrap()] {
+            let length = packed.len() as u64;
+            assert!(length < 100_000);
+            assert_eq!(read_all(packed).unwrap(), (text.clone(), length));
+        }
+    }
+
+    #[test]
+    fn an_empty_packed_file_is_empty() {
+        for packed in [gzip(b""), zstd::encode_all(&b""[..], 1).unwrap()] {
+            assert_eq!(read_all(packed).unwrap().0, b"");
+        }
+    }
+
+    #[test]
+    fn a_packed_file_that_was_cut_off_is_an_error() {
+        let text: Vec<u8> = (0..9_999_u32).flat_map(|i| (i * i).to_le_bytes()).collect();
+        for packed in [gzip(&text), zstd::encode_all(text.as_slice(), 1).unwrap()] {
+            assert!(read_all(packed[..packed.len() / 2].to_vec()).is_err());
+        }
+    }
+}

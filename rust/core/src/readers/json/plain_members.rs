@@ -1,0 +1,172 @@
+//! Members of an object that are read fast: a key without escapes and a plain number, `"name":
+//! 1.5`.
+//!
+//! Whatever has another form (a label, an id, a text, an escape, more than one blank) is left to
+//! the grammar, from where it starts; so nothing here can be an error.
+
+use crate::readers::json::grammar::JsonCursor;
+use crate::readers::json::key_predictor::{FoundKey, KeyPredictor, KeySpan};
+use crate::readers::number::{ParsedNumber, json_number};
+use crate::readers::options::Options;
+use crate::readers::record::{NameRef, Record};
+use crate::readers::swar::{eight_bytes, repeated, zero_bytes};
+
+/// Read plain members from where one may start. If true, the cursor stands on the closing brace,
+/// else where a member of another form starts.
+pub fn read_plain_members(
+    cursor: &mut JsonCursor<'_>,
+    options: &Options,
+    keys: &mut KeyPredictor,
+    record: &mut Record,
+) -> bool {
+    if keys.is_paused() {
+        read_members::<false>(cursor, options, keys, record)
+    } else {
+        read_members::<true>(cursor, options, keys, record)
+    }
+}
+
+/// The same for a line whose keys are predicted, or not.
+#[inline(never)] // in the caller's code its loop would have too few registers
+fn read_members<const PREDICT: bool>(
+    cursor: &mut JsonCursor<'_>,
+    options: &Options,
+    keys: &mut KeyPredictor,
+    record: &mut Record,
+) -> bool {
+    let bytes = cursor.line.as_bytes();
+    let label = options.label.as_ref().map(String::as_bytes);
+    let id = options.id.as_ref().map(String::as_bytes);
+    let (mut before_key, mut before_value) = (BlankGuess::default(), BlankGuess::default());
+    let mut at = cursor.at;
+    let closed = loop {
+        let start = before_key.skip(bytes, at);
+        let expected = if PREDICT { keys.find(bytes, start) } else { None };
+        let (name, value_start) = if let Some(FoundKey { column, value_start }) = expected {
+            (NameRef::Column(column), value_start)
+        } else {
+            let Some(name_end) = plain_key_end(bytes, start) else { break false };
+            let name = bytes.get(start + 1..name_end);
+            if name == label || name == id {
+                break false;
+            }
+            let value_start = before_value.skip(bytes, name_end + 2);
+            let learned = if PREDICT {
+                keys.learn(cursor.line, KeySpan { start, name_end, value_start })
+            } else {
+                None
+            };
+            let in_line = NameRef::Line { start: start as u32 + 1, end: name_end as u32 };
+            (learned.map_or(in_line, NameRef::Column), value_start)
+        };
+        let ends = |next| matches!(next, Some(b',' | b'}'));
+        let Some(ParsedNumber { value, end }) = json_number(bytes, value_start, ends) else {
+            break false;
+        };
+        record.push(name, value);
+        if bytes[end] == b'}' {
+            at = end;
+            break true;
+        }
+        at = end + 1;
+    };
+    cursor.at = at;
+    closed
+}
+
+/// The guess that there is a blank where there was one the last time: what follows can be read
+/// without waiting for it.
+#[derive(Default)]
+struct BlankGuess {
+    /// 0 or 1.
+    blanks: usize,
+}
+
+impl BlankGuess {
+    /// Where it goes on behind a blank, if there is one.
+    #[inline]
+    fn skip(&mut self, bytes: &[u8], at: usize) -> usize {
+        if (bytes.get(at) == Some(&b' ')) != (self.blanks > 0) {
+            self.blanks = count_blanks(bytes, at);
+        }
+        at + self.blanks
+    }
+}
+
+#[cold]
+#[inline(never)] // else the compiler would turn the guess into arithmetic, and wait
+fn count_blanks(bytes: &[u8], at: usize) -> usize {
+    usize::from(bytes.get(at) == Some(&b' '))
+}
+
+/// The closing quote of the key that starts at a place; none if there are escapes in it or no colon
+/// right behind it.
+#[inline]
+fn plain_key_end(bytes: &[u8], start: usize) -> Option<usize> {
+    if bytes.get(start) != Some(&b'"') {
+        return None;
+    }
+    let mut end = start + 1;
+    let marks = loop {
+        let eight = eight_bytes(bytes, end);
+        let marks = zero_bytes(eight ^ repeated(b'"')) | zero_bytes(eight ^ repeated(b'\\'));
+        if marks != 0 {
+            break marks;
+        }
+        end += 8;
+        if end >= bytes.len() {
+            return None;
+        }
+    };
+    end += marks.trailing_zeros() as usize / 8;
+    (bytes.get(end..end + 2) == Some(b"\":")).then_some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readers::options::{Format, OnError};
+
+    #[test]
+    fn a_key_ends_at_its_quote_if_a_colon_follows() {
+        for name in
+            ["", "a", "sensor", "sensor-", "sensor-1", "sensor-12", "ä", "many letters: {,}"]
+        {
+            let line = format!("{{\"{name}\":1}}");
+            assert_eq!(plain_key_end(line.as_bytes(), 1), Some(2 + name.len()), "{line}");
+        }
+        for line in ["", "a", "\"", "\"a", "\"a\"", "\"a\" :1", "\"a\\\"\":1", "\"aaaaaaaaaaaaaaaa"]
+        {
+            assert_eq!(plain_key_end(line.as_bytes(), 0), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn reading_stops_where_a_member_of_another_form_starts() {
+        let label = Some("y".to_owned());
+        let options =
+            Options { format: Format::JsonLines, label, id: None, on_error: OnError::Stop };
+        for (line, rest) in [
+            (r#""a":1,"b": -2.5}"#, "}"),
+            (r#""a":1,"y":1}"#, r#""y":1}"#),
+            (r#""a":1, "b":null}"#, r#" "b":null}"#),
+            (r#""a":1,"b" :2}"#, r#""b" :2}"#),
+            (r#""a":1,"b":02}"#, r#""b":02}"#),
+            (r#""a":1,"b":2"#, r#""b":2"#),
+            (r#""a":1,"#, ""),
+        ] {
+            for lines in 1..4 {
+                let (mut keys, mut record) = (KeyPredictor::default(), Record::default());
+                let mut cursor = JsonCursor::new(line);
+                for _ in 0..lines {
+                    keys.begin_line();
+                    record.clear();
+                    cursor.at = 0;
+                    let closed = read_plain_members(&mut cursor, &options, &mut keys, &mut record);
+                    assert_eq!((closed, &line[cursor.at..]), (rest == "}", rest), "{line}");
+                }
+                assert_eq!(record.features.len(), if rest == "}" { 2 } else { 1 }, "{line}");
+            }
+        }
+    }
+}
