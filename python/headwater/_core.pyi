@@ -54,7 +54,7 @@ class Decision:
         answered: bool,
         features: Event,
         seen_as: Sequence[float] | None,
-        whole: Sequence[float],
+        summary: Sequence[float],
     ) -> Decision: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 

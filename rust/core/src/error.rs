@@ -19,6 +19,10 @@ pub enum Error {
     File(String),
     /// The learner is at work and cannot be used on top of that.
     Busy(String),
+    /// A fault of the program interrupted the learner half-way; it cannot be used any more.
+    Poisoned(String),
+    /// What a run writes cannot be written; nothing was learned from the event that it was about.
+    Output(String),
     /// The caller asked a batch to stop; the rows before are done.
     Interrupted,
 }
@@ -32,7 +36,9 @@ impl fmt::Display for Error {
             | Self::Step(text)
             | Self::State(text)
             | Self::File(text)
-            | Self::Busy(text) => f.write_str(text),
+            | Self::Busy(text)
+            | Self::Poisoned(text)
+            | Self::Output(text) => f.write_str(text),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -13,6 +13,8 @@ pyo3::import_exception!(headwater.errors, StepError);
 pyo3::import_exception!(headwater.errors, ModelFileError);
 pyo3::import_exception!(headwater.errors, EventFileError);
 pyo3::import_exception!(headwater.errors, BusyError);
+pyo3::import_exception!(headwater.errors, PoisonedError);
+pyo3::import_exception!(headwater.errors, OutputError);
 
 #[allow(clippy::needless_pass_by_value)] // used as `map_err(raise)`
 pub fn raise(error: Error) -> PyErr {
@@ -25,6 +27,8 @@ pub fn raise(error: Error) -> PyErr {
         Error::State(_) => ModelFileError::new_err(text),
         Error::File(_) => EventFileError::new_err(text),
         Error::Busy(_) => BusyError::new_err(text),
+        Error::Poisoned(_) => PoisonedError::new_err(text),
+        Error::Output(_) => OutputError::new_err(text),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
     }
 }
