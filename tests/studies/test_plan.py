@@ -6,7 +6,7 @@ import pytest
 
 from headwater.errors import ParameterError
 from headwater.studies.executor import asks_by_width, needs_choice
-from headwater.studies.plan import Labels, StreamPlan, read_study
+from headwater.studies.plan import LabelDelivery, StreamPlan, read_study
 from headwater.studies.study import packaged
 
 LEAST = 'title = "t"\ndata = ["vote"]\n[learners.PA]\n'
@@ -50,7 +50,7 @@ def test_cells_are_the_product_in_the_order_of_the_file(tmp_path: Path) -> None:
         "vote|b|RPA|0.2|5 events late",
         "vote|b|RPA|0.2|at once, 10 % wrong, 20 % never",
     ]
-    assert study.labels == (Labels(5), Labels(0, 0.1, 0.2))
+    assert study.labels == (LabelDelivery(5), LabelDelivery(0, 0.1, 0.2))
     assert study.stream_plan("b") == StreamPlan("b", "Trapezoid", {"chunks": 3})
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headwater.studies.figures import figure
-from headwater.studies.plan import Labels, read_study
+from headwater.studies.plan import LabelDelivery, read_study
 from headwater.studies.report import as_html, as_markdown, crossing, spoken, tables, telling
 from headwater.studies.results import ResultStore
 from headwater.studies.trial import TrialResult
@@ -41,7 +41,7 @@ def store(tmp_path: Path) -> ResultStore:
     (tmp_path / "t.toml").write_text(STUDY)
     store = ResultStore(tmp_path / "out", read_study(tmp_path / "t.toml"))
     for cell in store.study.cells():
-        assert cell.labels == Labels()
+        assert cell.labels == LabelDelivery()
         assert cell.rate is not None
         mean = MEANS[cell.data, cell.learner, cell.rate]
         for seed, shift in enumerate((-0.01, 0.0, 0.01)):

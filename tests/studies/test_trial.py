@@ -18,7 +18,7 @@ from headwater.studies.learners import build
 from headwater.studies.plan import (
     Cell,
     DataPlan,
-    Labels,
+    LabelDelivery,
     LearnerPlan,
     StreamPlan,
     Study,
@@ -130,7 +130,7 @@ def test_a_run_is_the_learner_s_own_simulation_scored() -> None:
     plan = LearnerPlan("PAA-I", "PAA-I", {"C": 0.5, "query_width": 0.3})
     study = study_of(plan, held_out=0.2)
     shown = split(study, table(), WHOLE, seed=1)
-    cell = Cell("d", "whole", "PAA-I", None, Labels())
+    cell = Cell("d", "whole", "PAA-I", None, LabelDelivery())
     outcome = run(study, cell, Chosen({}, None), shown, seed=1)
     model = hw.named("PAA-I", C=0.5, query_width=0.3, seed=1)
     trace = model.simulate(shown.X, shown.y)
@@ -193,9 +193,11 @@ def test_late_labels_that_come_at_once_change_nothing() -> None:
     plan = LearnerPlan("FLLS-I", "FLLS-I", {"query_width": 0.3})
     study = study_of(plan)
     shown = split(study, table(), WHOLE, seed=2)
-    prompt = run(study, Cell("d", "whole", "FLLS-I", None, Labels()), Chosen({}, None), shown, 2)
+    prompt = run(
+        study, Cell("d", "whole", "FLLS-I", None, LabelDelivery()), Chosen({}, None), shown, 2
+    )
     # A share of answers that is lost one time in 10^9 takes the way of the session.
-    late = Labels(never=1e-9)
+    late = LabelDelivery(never=1e-9)
     slow = run(study, Cell("d", "whole", "FLLS-I", None, late), Chosen({}, None), shown, 2)
     assert slow.scores == prompt.scores
 
@@ -208,7 +210,9 @@ def test_an_evolvable_stream_is_scored_after_the_replacement_and_tells_its_sched
     assert shown.first_scored == 100
     assert shown.facts == {"overlap": 8, "horizon": 100}
     study = replace(study, streams=(stream,))
-    outcome = run(study, Cell("d", "e", "FESL-c", None, Labels()), Chosen({}, None), shown, 0)
+    outcome = run(
+        study, Cell("d", "e", "FESL-c", None, LabelDelivery()), Chosen({}, None), shown, 0
+    )
     model = hw.named("FESL-c", overlap=8, horizon=100, seed=0)
     right = model.simulate(shown.X, shown.y).margin * shown.y > 0
     assert outcome.scores["accuracy"] == pytest.approx(right[100:].mean())
@@ -221,7 +225,9 @@ def test_several_classes_are_scored_by_what_was_predicted() -> None:
     plan = LearnerPlan("MPA", "MPA")
     study = study_of(plan)
     shown = split(study, data._replace(labels=labels), WHOLE, seed=0)
-    outcome = run(study, Cell("d", "whole", "MPA", None, Labels()), Chosen({}, None), shown, 0)
+    outcome = run(
+        study, Cell("d", "whole", "MPA", None, LabelDelivery()), Chosen({}, None), shown, 0
+    )
     trace = hw.named("MPA", seed=0).simulate(shown.X, shown.y)
     assert outcome.scores["errors"] == sum(
         said != true for said, true in zip(trace.prediction, shown.y.tolist(), strict=True)
@@ -231,7 +237,7 @@ def test_several_classes_are_scored_by_what_was_predicted() -> None:
 def test_a_score_that_does_not_exist_is_refused_with_those_that_do() -> None:
     study = study_of(LearnerPlan("PA", "PA"), score="beauty")
     shown = split(study, table(), WHOLE, seed=0)
-    cell = Cell("d", "whole", "PA", None, Labels())
+    cell = Cell("d", "whole", "PA", None, LabelDelivery())
     with pytest.raises(ParameterError, match=r"score must be one of accuracy, .*got 'beauty'"):
         run(study, cell, Chosen({}, None), shown, 0)
 

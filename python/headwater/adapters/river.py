@@ -6,7 +6,6 @@ are given; `Active` asks for labels by the learner's query rule.
 """
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -22,6 +21,7 @@ import numpy as np
 from headwater.errors import LabelError, ParameterError
 from headwater.learners import fesl, flls, linear, olsf, olvf, paa, regression, spring
 from headwater.learners.base import Learner
+from headwater.parameters import described_parameters, with_parameters
 from headwater.types import Event, Label
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ class _RiverEstimator(base.Estimator):
         if kind is not None:
             cls._kind, cls._fixed = kind, fixed or {}
             cls.__init__ = _constructor(kind, cls._fixed)  # type: ignore[method-assign]
-            cls.__doc__ = _with_parameters(cls.__doc__ or "", kind.__doc__ or "", cls._fixed)
+            free = [name for name in inspect.signature(kind).parameters if name not in cls._fixed]
+            described = described_parameters(kind.__doc__)
+            cls.__doc__ = with_parameters(cls.__doc__, described, free)
 
     @property
     def learner(self) -> Learner:
@@ -85,15 +87,6 @@ def _constructor(kind: type[Learner], fixed: Mapping[str, Any]) -> Callable[...,
     free = [one for name, one in plain.parameters.items() if name not in fixed]
     __init__.__signature__ = plain.replace(parameters=free)  # type: ignore[attr-defined]
     return __init__
-
-
-def _with_parameters(own: str, text: str, fixed: Mapping[str, Any]) -> str:
-    """A docstring with the description of a learner's parameters put before its examples."""
-    section = re.search(r"^Parameters\n-+\n.*?(?=^Examples\n)", inspect.cleandoc(text), re.M | re.S)
-    described = section[0] if section else ""
-    for name in fixed:
-        described = re.sub(rf"^{name}\n(?:    .*\n)+", "", described, flags=re.M)
-    return inspect.cleandoc(own).replace("Examples\n", f"{described}Examples\n", 1)
 
 
 def _read(x: Any) -> Event:

@@ -80,8 +80,7 @@ class Learner(_core.Learner):
 
     @property
     def task(self) -> Task:
-        """What it predicts: "binary" one of two classes, "multiclass" one of several,
-        "regression" a number.
+        """What it predicts: "binary" (two classes), "multiclass" (several), "regression" (numbers).
 
         Examples
         --------

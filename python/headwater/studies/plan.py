@@ -87,7 +87,7 @@ class LearnerPlan:
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelDelivery:
     """How labels come when they are asked for."""
 
     delay: int = 0
@@ -108,7 +108,7 @@ class Cell(NamedTuple):
     stream: str
     learner: str
     rate: float | None
-    labels: Labels
+    labels: LabelDelivery
 
     @property
     def key(self) -> str:
@@ -148,7 +148,7 @@ class Study:
     held_out: float = 0.0
     score: str = "accuracy"
     label_rates: tuple[float | None, ...] = (None,)
-    labels: tuple[Labels, ...] = (Labels(),)
+    labels: tuple[LabelDelivery, ...] = (LabelDelivery(),)
     repeats: int = 10
     choose: ChoiceMethod = "folds"
     choice_repeats: int = 2
@@ -321,14 +321,14 @@ class _PlanReader:
                 raise self.refuse(f"label_rates must be in (0, 1], got {rate!r}.")
             yield float(rate)
 
-    def labels(self, said: Mapping[str, Any]) -> Iterator[Labels]:
+    def labels(self, said: Mapping[str, Any]) -> Iterator[LabelDelivery]:
         if "labels" not in said:
-            yield Labels()
+            yield LabelDelivery()
         for table in self.of(said, "labels", list, []):
             if not isinstance(table, dict):
                 raise self.refuse(f"labels must be tables of delay, wrong and never, got {table!r}")
             self.only(table, {"delay", "wrong", "never"}, "labels")
-            yield Labels(
+            yield LabelDelivery(
                 self.count(table, "delay", 0, least=0),
                 self.share(table, "wrong"),
                 self.share(table, "never"),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from headwater.studies.comparison import Compared, compare, count
 from headwater.studies.figures import figure
-from headwater.studies.plan import Cell, Labels, Study
+from headwater.studies.plan import Cell, LabelDelivery, Study
 from headwater.studies.results import ResultStore, Summary
 from headwater.types import TextTable
 
@@ -235,7 +235,7 @@ def _pairs(
     learner: str,
     stream: str,
     rate: float | None,
-    labels: Labels,
+    labels: LabelDelivery,
     level: float | None,
 ) -> Iterator[tuple[Summary, Summary]]:
     """A learner and the one it is compared with, a data set at a time."""
@@ -279,7 +279,7 @@ def labels_needed(
     data: str,
     stream: str,
     learner: str,
-    labels: Labels,
+    labels: LabelDelivery,
     level: float | None,
 ) -> float:
     """The share of labels at which the learner's mean curve first reaches a level; NaN: nowhere.
