@@ -2,7 +2,7 @@
 //! Python objects.
 
 use headwater_core::Error;
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyMemoryError, PyRecursionError};
 use pyo3::prelude::*;
 
 pyo3::import_exception!(headwater.errors, ParameterError);
@@ -31,6 +31,14 @@ pub fn raise(error: Error) -> PyErr {
         Error::Output(_) => OutputError::new_err(text),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
     }
+}
+
+/// Whether an error that a user's `__float__` or `__index__` raised is about its value, and not a wish
+/// to stop (Ctrl-C, exit) or want of memory, which nobody may swallow.
+pub fn is_about_value(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyException>(py)
+        && !error.is_instance_of::<PyMemoryError>(py)
+        && !error.is_instance_of::<PyRecursionError>(py)
 }
 
 /// The name of an object's type.
