@@ -1,6 +1,6 @@
 //! The one lock of a learner.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{LockResult, Mutex, MutexGuard, TryLockError};
 
 use headwater_core as core;
@@ -37,7 +37,10 @@ impl LockedLearner {
 #[derive(Default)]
 pub struct LearnerLock {
     inner: Mutex<Option<LockedLearner>>,
+    /// The thread that holds it, or 0.
     owner: AtomicUsize,
+    /// The process in which it was taken last.
+    process: AtomicU32,
 }
 
 /// The lock, held; dropping it forgets the owner first.
@@ -73,12 +76,16 @@ impl LearnerLock {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(_)) => return Err(poisoned()),
             Err(TryLockError::WouldBlock) => {
+                if self.process.load(Ordering::Relaxed) != std::process::id() {
+                    return Err(core::Error::Busy(FORKED.to_owned()));
+                }
                 if self.owner.load(Ordering::Relaxed) == this_thread() {
                     return Err(core::Error::Busy(BUSY.to_owned()));
                 }
                 wait(&self.inner).map_err(|_| poisoned())?
             }
         };
+        self.process.store(std::process::id(), Ordering::Relaxed);
         self.owner.store(this_thread(), Ordering::Relaxed);
         Ok(HeldLearner { guard, owner: &self.owner })
     }
@@ -86,6 +93,9 @@ impl LearnerLock {
 
 const BUSY: &str = "learner: it is at work in this very thread; a signal handler or a finalizer \
                     cannot use it now.";
+const FORKED: &str = "learner: another thread was using it when this process was forked, and in this \
+                      process nobody will finish that; load the model from a file here, or fork \
+                      before threads use it.";
 const NOT_BUILT: &str = "learner: it was never built; its class must call Learner's constructor.";
 
 /// A panic in the middle of a step may have left it half changed.
