@@ -362,6 +362,12 @@ impl Learner {
         Ok((prediction, decided.margin, named, decided.query_probability, details))
     }
 
+    /// Fail in the middle of a step, as only a fault of the program would: for tests.
+    #[allow(clippy::unused_self, clippy::panic)]
+    fn _panic(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |_| panic!("on purpose"))
+    }
+
     /// What the model says of itself beside its weights.
     fn _note(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.with(py, |inner| Ok(inner.core.note()))
