@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -49,10 +49,8 @@ def race(attempt: Callable[[], object]) -> None:
     """Try again and again; the only error may be one about the event."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
-        try:
+        with suppress(EventError):
             attempt()
-        except EventError:
-            pass
 
 
 # Memory that changes while it is read
@@ -73,17 +71,15 @@ def test_a_frame_whose_offsets_change_in_another_thread_is_read_as_it_was_checke
         race(lambda: model.predict_many(table))
 
 
-def test_a_frame_whose_buffers_are_too_short_is_refused() -> None:
-    lying = {
-        "texts": (
-            pa.string(),
-            [None, pa.py_buffer(np.array([0, 9], np.int32)), pa.py_buffer(b"ab")],
-        ),
-        "numbers": (pa.float64(), [None, pa.py_buffer(b"12345678")]),
-    }
-    for kind, buffers in lying.values():
-        length = 1 if kind == pa.string() else 1_000_000
-        table = pa.table({"c": pa.Array.from_buffers(kind, length, buffers)})
+@pytest.mark.parametrize("end", [9, 2**31 - 1, -1, 0])
+def test_a_frame_whose_offsets_lie_is_refused(end: int) -> None:
+    offsets = np.array([0, 1, 2], np.int32)
+    texts = [None, pa.py_buffer(offsets), pa.py_buffer(b"ab")]
+    plain = pa.Array.from_buffers(pa.string(), 2, texts)
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1]), plain)
+    tables = [pa.table({"c": column}) for column in (plain, coded)]
+    offsets[2] = end  # behind pyarrow's back
+    for table in tables:
         with pytest.raises(EventError, match="X: its Arrow data cannot be read"):
             hw.Linear().predict_many(table)
 
@@ -168,7 +164,7 @@ def test_another_error_while_a_value_is_read_is_one_about_the_event() -> None:
         hw.PAA().predict_one({"rain": Stubborn(ZeroDivisionError())})
 
 
-class Color(str, enum.Enum):
+class Color(str, enum.Enum):  # noqa: UP042 - a StrEnum has another `str`
     """Names that are texts and more than that."""
 
     RED = "red"
@@ -200,8 +196,8 @@ def in_child(work: Callable[[], None]) -> int:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_learner_forked_during_a_batch_of_another_thread_says_so_in_the_child() -> None:
-    model = hw.Linear(query="all")
-    X = np.random.default_rng(0).normal(size=(40_000, 50))
+    model = hw.Spring()
+    X = np.random.default_rng(0).normal(size=(60_000, 50))
     thread = threading.Thread(target=lambda: model.learn_many(X, X[:, 0] > 0))
     thread.start()
     time.sleep(0.1)
