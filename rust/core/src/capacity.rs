@@ -1,31 +1,31 @@
 //! How many feature names are kept, and which of them are evicted when there are more.
 //!
-//! Eviction runs after learning, and never takes the names of the event just learned. So that it is
-//! rare, an eighth of the capacity goes at once, or what is too much if that is more: O(1) per new
-//! name on average, and nothing has to be kept up to date between two evictions.
+//! Eviction runs after learning and never evicts a name of the event just learned. One run evicts an
+//! eighth of the capacity, or the excess if that is larger. So runs are rare: the cost is O(1) per new
+//! name on average, and no order has to be maintained between two runs.
 
 use std::cmp::Ordering;
 
 use crate::event::FeatureId;
 use crate::storage::index_remap::IndexRemap;
 
-/// One part in so many goes at once.
-const SHARE: usize = 8;
+/// One run of eviction frees this part of the capacity: an eighth.
+const EVICTED_PART: usize = 8;
 
 /// What happens to a new name for which there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvictionPolicy {
-    /// It is left out.
+    /// The new name is left out.
     Refuse,
-    /// Those learned the longest ago make room.
+    /// Names learned longest ago are evicted.
     Oldest,
-    /// Those of the smallest weights make room.
+    /// Names with the smallest weights are evicted.
     Smallest,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Names of events that are kept; the learner's own come on top.
+    /// The most names that are kept. The learner's own features are not counted.
     pub most: u32,
     pub policy: EvictionPolicy,
 }
@@ -35,31 +35,31 @@ impl Capacity {
         self.most as usize
     }
 
-    /// Whether known names can be evicted.
+    /// Whether the policy evicts known names.
     pub fn evicts(self) -> bool {
         self.policy != EvictionPolicy::Refuse
     }
 
-    /// How many new names an event may bring: of `known` names it carries `carried`.
+    /// How many new names of an event can be learned, if it carries `carried` of the `known` names.
     pub fn room(self, known: usize, carried: usize) -> usize {
         self.most().saturating_sub(if self.evicts() { carried } else { known })
     }
 
-    /// What is kept of `rows` rows, `names` of which count and are too many: of those that may go, the
-    /// first in this order make room.
+    /// The new ids after evicting the first `candidates` in this order. There are `rows` features, of
+    /// which `names` count against the capacity.
     pub fn remap(
         self,
         rows: usize,
         names: usize,
-        mut may_go: Vec<FeatureId>,
+        mut candidates: Vec<FeatureId>,
         order: impl Fn(FeatureId, FeatureId) -> Ordering,
     ) -> IndexRemap {
-        let too_many = names.saturating_sub(self.most());
-        let count = too_many.max(self.most() / SHARE).min(may_go.len());
-        if count < may_go.len() {
-            may_go.select_nth_unstable_by(count, |&a, &b| order(a, b));
+        let excess = names.saturating_sub(self.most());
+        let count = excess.max(self.most() / EVICTED_PART).min(candidates.len());
+        if count < candidates.len() {
+            candidates.select_nth_unstable_by(count, |&a, &b| order(a, b));
         }
-        IndexRemap::without(&may_go[..count], rows)
+        IndexRemap::without(&candidates[..count], rows)
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
     const OLDEST: Capacity = Capacity { most: 20, policy: EvictionPolicy::Oldest };
 
     #[test]
-    fn an_eighth_goes_at_once_or_what_is_too_much() {
+    fn a_run_evicts_an_eighth_or_the_excess_if_that_is_larger() {
         let ages = |a: FeatureId, b: FeatureId| a.cmp(&b);
         let left = |names: usize| OLDEST.remap(names, names, (0..19).collect(), ages).len();
         assert_eq!(left(21), 19); // an eighth of 20 is 2
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_an_event_carries_is_in_the_way_of_its_new_names() {
+    fn with_eviction_only_the_names_that_an_event_carries_limit_its_new_names() {
         assert_eq!(OLDEST.room(20, 3), 17);
         assert_eq!(OLDEST.room(20, 25), 0);
         let refuses = Capacity { policy: EvictionPolicy::Refuse, ..OLDEST };

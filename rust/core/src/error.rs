@@ -1,5 +1,5 @@
-//! What can go wrong. Each variant is one exception class in Python; what returns an error has
-//! changed nothing.
+//! The errors of the core. Each variant is one exception class in Python. A call that returns an error
+//! has changed nothing, unless the variant says otherwise.
 
 use std::fmt;
 
@@ -15,9 +15,9 @@ pub enum Error {
     Step(String),
     /// A saved state that is damaged or does not fit its learner.
     State(String),
-    /// A file of events that cannot be read, or a line of it; the lines before are done.
+    /// A file of events, or one of its lines, that cannot be read. The lines before it are done.
     File(String),
-    /// The learner is at work and cannot be used on top of that.
+    /// The learner is already in use by the same thread, below a signal handler or a finalizer.
     Busy(String),
     /// A fault of the program interrupted the learner half-way; it cannot be used any more.
     Poisoned(String),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The number of a feature's name: names are numbered in the order in which they are learned.
 pub type FeatureId = u32;
 
-/// In place of a feature id: the name has never been learned.
+/// Stands in place of a feature id: the name has never been learned.
 pub const UNKNOWN: FeatureId = FeatureId::MAX;
 
 /// A feature's name. The derived order is the order in which new names get their ids:
@@ -27,17 +27,17 @@ impl std::fmt::Display for Name<'_> {
     }
 }
 
-/// A text between quotes, control characters made visible.
+/// A text between quotes, with control characters escaped.
 pub fn quoted(text: &str) -> String {
-    let mut shown = String::from("'");
+    let mut quoted = String::from("'");
     for c in text.chars() {
         if c.is_control() || c == '\'' || c == '\\' {
-            shown.extend(c.escape_default());
+            quoted.extend(c.escape_default());
         } else {
-            shown.push(c);
+            quoted.push(c);
         }
     }
-    shown + "'"
+    quoted + "'"
 }
 
 /// The names of one event's features, by position.

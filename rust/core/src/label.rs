@@ -1,4 +1,4 @@
-//! The labels that a learner knows, and the form in which it speaks of them.
+//! The labels that a learner knows, and how they are written.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ impl PartialEq for Label {
 }
 
 impl Label {
-    /// Whether it is the same label, written the same way, by a quick look.
+    /// Whether both are the same bool or the same integer. A cheap test: false of equal texts too.
     pub fn is_written_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => a == b,
@@ -53,7 +53,7 @@ impl std::fmt::Display for Label {
     }
 }
 
-/// How two classes are written, found from the labels learned.
+/// How labels are written. For two classes this is found from the labels learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelForm {
@@ -63,11 +63,11 @@ pub enum LabelForm {
     One,
     ZeroOne,
     Sign,
-    /// By `classes=`.
+    /// As `classes=` gives them.
     Given,
     /// Several classes.
     Open,
-    /// No classes: a number.
+    /// Numbers, in regression.
     Number,
 }
 
@@ -78,16 +78,16 @@ pub struct Labels {
     pub classes: Vec<Label>,
 }
 
-/// What is to be learned of an event.
+/// What a model should predict for an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
-    /// Index of the label; the number of classes if it is a new one.
+    /// Index of the class; a new class has the number of known classes.
     Class(usize),
     Value(f64),
 }
 
 impl Target {
-    /// The class; that of a number is whether it is positive.
+    /// The class; of a number, 1 if it is positive, else 0.
     pub fn class(self) -> usize {
         match self {
             Self::Class(class) => class,
@@ -101,7 +101,7 @@ impl Target {
     }
 }
 
-/// A label read by [`Labels::read`]: nothing is known of it until [`Labels::learn`].
+/// What [`Labels::read`] makes of a label. The labels themselves change only by [`Labels::learn`].
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedLabel {
     pub target: Target,
@@ -144,7 +144,7 @@ impl Labels {
         !matches!(self.form, LabelForm::Open | LabelForm::Number)
     }
 
-    /// Weight vectors needed: one for two classes, else one a class.
+    /// Weight vectors needed: one for two classes and for numbers, otherwise one per class.
     pub fn vectors(&self) -> usize {
         if self.is_multiclass() { self.classes.len() } else { 1 }
     }
@@ -180,10 +180,10 @@ impl Labels {
         }
     }
 
-    /// Take over the form of a label being learned, and the label itself if it is a new class.
-    pub fn learn(&mut self, reading: &ParsedLabel, label: &Label) {
-        self.form = reading.form;
-        if self.is_multiclass() && reading.target == Target::Class(self.classes.len()) {
+    /// Learn a label: adopt its form, and add it to the classes if it is a new one.
+    pub fn learn(&mut self, parsed: &ParsedLabel, label: &Label) {
+        self.form = parsed.form;
+        if self.is_multiclass() && parsed.target == Target::Class(self.classes.len()) {
             self.classes.push(label.clone());
         }
     }
@@ -245,8 +245,8 @@ mod tests {
         let mut known = Labels::binary();
         for &number in labels {
             let label = Label::Int(number);
-            let reading = known.read(&label).unwrap();
-            known.learn(&reading, &label);
+            let parsed = known.read(&label).unwrap();
+            known.learn(&parsed, &label);
         }
         known
     }

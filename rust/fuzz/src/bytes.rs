@@ -1,4 +1,4 @@
-//! Bytes taken for decisions; when they have run out, zeros.
+//! Reads choices, numbers and events from the bytes of an input; zeros after its end.
 
 use headwater_core::Name;
 
@@ -65,7 +65,7 @@ impl<'a> Bytes<'a> {
         self.0
     }
 
-    /// A finite number: a telling one, one of a byte, or any.
+    /// A finite number: an extreme or simple one of a list, a small one made of one byte, or any of eight bytes.
     pub fn number(&mut self) -> f64 {
         match self.byte() {
             menu @ 0..64 => NUMBERS[usize::from(menu % 16)],
@@ -78,7 +78,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// An event's names, none twice, and their values.
+    /// An event: its names, none twice, and their values.
     pub fn event(&mut self) -> (Vec<Name<'static>>, Vec<f64>) {
         let (mut names, mut values) = (Vec::new(), Vec::new());
         for _ in 0..self.below(8) {

@@ -1,4 +1,4 @@
-//! One learner of each kind, small enough that a few events reach every corner.
+//! One learner of each kind, with limits so small that a few events reach every case.
 
 use headwater_core::{
     Capacity, Combine, Confidence, Config, DualLogisticConfig, Error, EvictionPolicy, FeslConfig,
@@ -64,7 +64,7 @@ fn bounded(policy: EvictionPolicy, config: Config) -> Config {
     Config { capacity: Some(Capacity { most: 3, policy }), ..config }
 }
 
-/// Of every kind one; the number is part of an input's meaning, so new ones go to the end.
+/// One configuration of each kind. Stored inputs and digests refer to them by index: add new ones at the end.
 #[allow(clippy::too_many_lines)] // a list
 pub fn configs() -> Vec<Config> {
     let open = || Labels::open(Vec::new());
@@ -184,19 +184,25 @@ pub fn configs() -> Vec<Config> {
     ]
 }
 
-/// What it has learned, as the bytes of a model file.
+/// The bytes of a learner's model file.
+///
+/// # Panics
+/// If the learner cannot be written, which is a bug of the core.
 pub fn bytes_of(learner: &Learner) -> Vec<u8> {
     snapshot::write(learner, "{}").expect("a learner can be written")
 }
 
-/// The learner that a model file holds.
+/// The learner in a model file that [`bytes_of`] wrote.
+///
+/// # Panics
+/// If the file has another header.
 pub fn restored(config: Config, file: &[u8]) -> Result<Learner, Error> {
     let (header, state) = snapshot::split(file)?;
     assert_eq!(header, "{}");
     Learner::restore(config, state)
 }
 
-/// A label that may fit or not.
+/// A label, which may fit the learner or not.
 pub fn label(bytes: &mut Bytes<'_>) -> Label {
     match bytes.byte() % 16 {
         0..3 => Label::Bool(false),

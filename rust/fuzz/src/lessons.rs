@@ -1,5 +1,5 @@
-//! A learner and what is done with it: events decided on, answered late, learned, refused; saved
-//! in between; as arrays and one by one.
+//! Calls on one learner in any order: decide, answer late, learn, query, predict, arrays; saved and loaded in
+//! between. An error changes nothing, and arrays give the same bytes as one event after the other.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::bytes::Bytes;
 use crate::check_sentence;
 use crate::learners::{bytes_of, configs, label, restored};
 
-/// An event that was decided on, as its decision keeps it.
+/// An event that was decided on, as its decision stores it.
 struct Pending {
     names: Vec<Name<'static>>,
     buffer: EventBuffer,
@@ -60,7 +60,7 @@ pub fn run(data: &[u8]) {
         let again = restored(config.clone(), &after);
         let again = again.unwrap_or_else(|error| panic!("what was saved is refused: {error}"));
         assert!(bytes_of(&again) == after, "saved, loaded and saved again, it is another");
-        learner = again; // from here on the loaded one, which goes on the same
+        learner = again; // the loaded learner must continue in the same way
     }
 }
 
@@ -114,7 +114,7 @@ fn query(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     learner.query(&buffer.features).map(|_| ())
 }
 
-/// Everything that changes nothing.
+/// All calls that change nothing.
 fn look(learner: &Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let (names, values) = bytes.event();
     let mut buffer = buffer(&values);
@@ -135,7 +135,7 @@ fn look(learner: &Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A few events as a sparse matrix, and the same one by one with a copy.
+/// A few events as a sparse matrix, and the same events one by one with a copy of the learner.
 fn simulate(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let mut columns: Vec<Name<'_>> = Vec::new();
     let (mut indptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());

@@ -1,11 +1,11 @@
-//! What must hold whatever bytes come.
+//! Properties that must hold for any input bytes.
 //!
-//! A target is a plain function from bytes to nothing that panics where a promise is broken. `make
-//! fuzz` lets libFuzzer look for such bytes (`bin/fuzz.rs`); the tests replay those that were found.
+//! A target is a function that takes bytes and panics if a property is violated. `make fuzz` runs libFuzzer to
+//! find such bytes (`bin/fuzz.rs`); the tests replay those that were found.
 #![forbid(unsafe_code)]
 
 mod bytes;
-mod learners;
+pub mod learners;
 mod lessons;
 mod packed;
 mod readers;
@@ -13,7 +13,7 @@ mod states;
 
 use headwater_core::Error;
 
-/// A target and the name under which it is run.
+/// A target and its name.
 pub struct FuzzTarget {
     pub name: &'static str,
     pub run: fn(&[u8]),
@@ -36,7 +36,7 @@ pub fn target(name: &str) -> Option<&'static FuzzTarget> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
-/// Every error is a sentence on one line.
+/// Every error message must be a sentence on one line.
 fn check_sentence(error: &Error) {
     let text = error.to_string();
     let one_line = !text.chars().any(char::is_control);

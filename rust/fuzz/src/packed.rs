@@ -1,5 +1,5 @@
-//! Packed files: what was packed comes out again; what was cut off or altered is refused behind
-//! the lines before, or comes out as something, but never otherwise than by an error.
+//! Compressed files: reading one gives what was compressed. A truncated or altered one gives the lines before
+//! the damage and then an error, or other lines, but never a panic.
 
 use std::io::Write;
 
@@ -33,7 +33,7 @@ pub fn run(data: &[u8]) {
     let options = options(Format::Svmlight);
     let expected = read(plain(&content), &options);
     if content.starts_with(&[0x1f, 0x8b]) || content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        return; // packed already: it is unpacked once
+        return; // it is already compressed, and would be decompressed
     }
     let mut packed = pack(usize::from(kind & 1), &content);
     let at = usize::from(u16::from_le_bytes(at)) % packed.len();

@@ -14,7 +14,7 @@ use crate::check_sentence;
 use crate::learners::{bytes_of, configs};
 use crate::lessons::event;
 
-/// A name that is kept.
+/// An owned name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FuzzKept {
     Number(i64),
@@ -37,7 +37,7 @@ impl FuzzKept {
     }
 }
 
-/// A record that is kept, its values as bits.
+/// An owned record; values are compared bit by bit.
 #[derive(Clone, Debug)]
 pub struct FuzzEvent {
     label: Option<Label>,
@@ -57,7 +57,7 @@ impl PartialEq for FuzzEvent {
     }
 }
 
-/// All that a reader had to say.
+/// Everything that a reader returned.
 #[derive(Debug, PartialEq)]
 pub struct FuzzRun {
     pub events: Vec<FuzzEvent>,
@@ -66,7 +66,7 @@ pub struct FuzzRun {
     problems: Vec<String>,
 }
 
-/// Gives a few bytes at a time, and is interrupted now and then.
+/// A source that gives a few bytes at a time and is sometimes interrupted.
 struct Trickle {
     data: Cursor<Vec<u8>>,
     calls: usize,
@@ -122,7 +122,7 @@ pub fn plain(data: &[u8]) -> Cursor<Vec<u8>> {
     Cursor::new(data.to_vec())
 }
 
-/// Read it in every way and learn it by every door.
+/// Read a file in every way, and learn it in every input format.
 fn check(data: &[u8], options: &Options, kind: usize) {
     let told = read(plain(data), options);
     let trickled = read(Trickle { data: plain(data), calls: 0 }, options);
@@ -146,7 +146,7 @@ fn check(data: &[u8], options: &Options, kind: usize) {
     learn(data, &lenient, &skipping, kind);
 }
 
-/// As a file, as arrays and event by event: the same bytes.
+/// Learning a file, arrays and single events must give the same bytes.
 fn learn(data: &[u8], options: &Options, told: &FuzzRun, kind: usize) {
     let config = configs().swap_remove(kind);
     let mut by_file = Learner::new(config).expect("a sound configuration");
@@ -161,7 +161,7 @@ fn learn(data: &[u8], options: &Options, told: &FuzzRun, kind: usize) {
         assert!(problem.ends_with('.'), "{problem}");
     }
     if done.is_err() || reader.skipped() != told.skipped {
-        return; // a label or a step that was refused is none of the reader's
+        return; // the learner refused a label or a step, which the reader does not do
     }
     assert_eq!(run.events, told.events.len() as u64);
     for FuzzEvent { label, names, values, .. } in &told.events {
@@ -200,7 +200,7 @@ pub fn json(data: &[u8]) {
     check(data, &named(Format::JsonLines), 3);
 }
 
-/// The first character behind the first name that cannot belong to one is the delimiter.
+/// The first character of the header that can be a delimiter is the delimiter.
 pub fn csv(data: &[u8]) {
     let header = data.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let delimiter = header.iter().copied().find(|byte| b",;\t|".contains(byte)).unwrap_or(b',');

@@ -1,6 +1,6 @@
-//! Model files: the first byte says of which learner, the others are its state, or the whole file.
+//! Model files: the first byte of an input selects the learner, the rest is its state, or a whole file.
 //!
-//! A state is put into a file with a right checksum, so that what is looked at is behind it.
+//! A state is put into a file with a right checksum, so that the checks behind the checksum are reached.
 
 use headwater_core::{Learner, Name, snapshot};
 
@@ -9,7 +9,7 @@ use crate::check_sentence;
 use crate::learners::{bytes_of, configs, label, restored};
 use crate::lessons::event;
 
-/// Lives of several lengths, of each kind.
+/// Saved learners of each kind after 0, 4, 8 and 12 rounds.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for (kind, config) in configs().into_iter().enumerate() {
@@ -27,7 +27,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Decide on a few events and learn them; what is refused is refused.
+/// Decide on a few events and learn them; errors are allowed.
 fn live(learner: &mut Learner, data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let names = [Name::Text("a"), Name::Text("b"), Name::Number(0), Name::Text("new")];
@@ -54,7 +54,7 @@ fn file_of(state: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Shows where two files begin to differ.
+/// Panics with the place where two files begin to differ.
 fn assert_same(expected: &[u8], got: &[u8], claim: &str) {
     let Some(at) = expected.iter().zip(got).position(|(a, b)| a != b) else {
         return assert_eq!(expected.len(), got.len(), "{claim}");

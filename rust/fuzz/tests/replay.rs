@@ -1,4 +1,4 @@
-//! Inputs that are kept, and those that the targets begin with, hold what they must.
+//! Replays the stored inputs and the seeds of every fuzz target.
 
 use std::fs;
 use std::path::Path;

@@ -11,7 +11,7 @@ use crate::errors::{EventError, LabelError, raise};
 use crate::label::read_label;
 use crate::name::{OwnedName, read_names};
 
-/// Events as arrays that Python has brought into shape: contiguous, of the types below.
+/// Events as arrays that the Python side has prepared: contiguous and of the types below.
 #[derive(FromPyObject)]
 pub enum Arrays<'py> {
     #[pyo3(transparent)]

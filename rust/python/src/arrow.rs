@@ -1,4 +1,4 @@
-//! Arrow data, from any object that speaks the PyCapsule protocol.
+//! Arrow data, from any object with the PyCapsule protocol.
 //!
 //! Reading C structs needs `unsafe`. What is trusted is what the protocol promises: a capsule of such a
 //! name holds such a C struct, whose callbacks do as they are documented. The structs are moved out of
@@ -23,7 +23,7 @@ use pyo3::types::PyCapsule;
 
 use crate::errors::EventError;
 
-/// The chunks of `x`, none of which is looked at before `check` has seen their type.
+/// The chunks of `x`. None is read before `check` has accepted their type.
 pub fn read<T>(
     x: &Bound<'_, PyAny>,
     check: impl FnOnce(&DataType) -> PyResult<T>,
@@ -36,7 +36,7 @@ pub fn read<T>(
     if x.hasattr("__arrow_c_stream__")? {
         let capsule = x.call_method0("__arrow_c_stream__")?;
         let stream = pointer::<FFI_ArrowArrayStream>(&capsule, c"arrow_array_stream")?;
-        // SAFETY: the capsule's name says what it holds; from_raw moves it out.
+        // SAFETY: by its name the capsule holds this struct; from_raw moves it out.
         let reader = unsafe { ArrayStreamReader::from_raw(stream.as_ptr()) }.map_err(failed)?;
         let checked = check(reader.field().data_type())?;
         let chunks: Result<Vec<ArrayRef>, ArrowError> =

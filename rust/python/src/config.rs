@@ -1,6 +1,6 @@
-//! Components, as (word, parameters), become the core's rules.
+//! Makes the core's rules from components, given as (word, parameters).
 //!
-//! Python has checked every parameter; what is missing here is a fault of the package.
+//! The Python side has checked every parameter. A missing or unknown one here is a bug of the package.
 
 use headwater_core::{
     Capacity, Combine, Confidence, DualLogisticConfig, EvictionPolicy, FeslConfig, LinearConfig,
@@ -11,7 +11,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A id value.
+/// A component as the Python side passes it.
 #[derive(FromPyObject)]
 pub struct Component<'py> {
     #[pyo3(item(0))]
@@ -92,12 +92,12 @@ impl<'py> Component<'py> {
     }
 }
 
-/// What the core has no rule for: a fault of the package, which Python should have refused.
+/// The error for a word without a rule in the core: a bug, because the Python side should have refused it.
 fn unknown(word: &str) -> PyErr {
     PyKeyError::new_err(format!("the core does not know the word {word:?}"))
 }
 
-/// How many names are kept, and what happens to more.
+/// The limit of the number of names, and what happens beyond it.
 pub fn capacity(most: u32, policy: &str) -> PyResult<Capacity> {
     let policy = match policy {
         "refuse" => EvictionPolicy::Refuse,
@@ -118,7 +118,7 @@ pub fn own_features(word: &str) -> PyResult<OwnFeatures> {
     }
 }
 
-/// A model by its `kind` and what it is made of.
+/// A model by its `kind` and its parameters.
 pub fn model(parameters: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
     let kind: String = get(parameters, "kind")?;
     Ok(match kind.as_str() {

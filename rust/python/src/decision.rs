@@ -34,14 +34,14 @@ pub struct Decision {
     pub prediction: Py<PyAny>,
     decided: headwater_core::Decision,
     pub keys: Arc<Vec<EventKey>>,
-    /// As the model saw them, without the learner's own; ids are those of this learner at the time.
+    /// The features as the model used them, without the learner's own, with the ids they had at the time.
     features: Vec<Feature>,
-    /// The values that the event gave, if the model saw others.
+    /// The raw values of the event, if the model used scaled ones.
     given: Option<Vec<f64>>,
-    /// What the view said of the event as a summary.
+    /// The factor and the energy of the event, computed by the scaler.
     summary: [f64; 2],
     learner: (u64, u64),
-    /// How many events it had learned.
+    /// How many events the learner had learned at the time.
     rounds: u64,
     answered: AtomicBool,
 }
@@ -70,7 +70,7 @@ impl Decision {
         }
     }
 
-    /// Learn the answer by `learn`, once.
+    /// Learn the answer by calling `learn`, at most once.
     pub fn answer(&self, learn: impl FnOnce() -> PyResult<()>) -> PyResult<()> {
         if self.answered.swap(true, Ordering::AcqRel) {
             return Err(AnswerError::new_err(
@@ -81,14 +81,14 @@ impl Decision {
         learn().inspect_err(|_| self.answered.store(false, Ordering::Release))
     }
 
-    /// What its label counts for the learner's probabilities; and what was found, if that still is
-    /// what this learner would say.
+    /// The weight of its label in the calibration; and what the decision computed, if that is still valid for
+    /// this learner.
     pub fn counts_for(&self, learner: (u64, u64), rounds: u64) -> (f64, Option<CachedProducts>) {
         let same = self.learner == learner && self.rounds == rounds;
         (self.decided.weight(), same.then(|| self.decided.products()))
     }
 
-    /// Fill in the event's features, with ids only if they are still this learner's.
+    /// Fill in the event's features, with ids only if they are still valid for this learner.
     pub fn fill(&self, event: &mut EventBuffer, learner: (u64, u64)) {
         event.features.clear();
         event.features.extend_from_slice(&self.features);
@@ -115,13 +115,13 @@ impl Decision {
         self.decided.query_probability
     }
 
-    /// Whether it was.
+    /// Whether the label was asked for.
     #[getter]
     fn asked(&self) -> bool {
         self.decided.asked
     }
 
-    /// The event's features: name to value, absent ones left out.
+    /// The event's features: name to value, without absent ones.
     #[getter]
     fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -135,7 +135,7 @@ impl Decision {
         Ok(dict)
     }
 
-    /// Whether it has been answered.
+    /// Whether the decision has been answered.
     #[getter]
     fn answered(&self) -> bool {
         self.answered.load(Ordering::Acquire)
@@ -209,7 +209,7 @@ impl Decision {
 type PickledDecision<'py> =
     (Bound<'py, PyAny>, f64, f64, bool, bool, Bound<'py, PyDict>, Option<Vec<f64>>, [f64; 2]);
 
-/// The refusal of what is no decision.
+/// The error for an object that is not a decision.
 pub fn not_a_decision(object: &Bound<'_, PyAny>) -> PyErr {
     AnswerError::new_err(format!(
         "answer: expected a Decision, as decide_one gives, got {} ({}).",

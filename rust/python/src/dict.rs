@@ -1,8 +1,8 @@
-//! Plain dicts, read by pointers that are only borrowed: an event costs little more than its values.
+//! Reads plain dicts by borrowed pointers, so that an event costs little more than its values.
 //!
-//! This needs `unsafe`: what `PyDict_Next` gives lives as long as the dict is not changed. Nothing
-//! in this file runs Python code, gives up the interpreter's lock or makes an object, so nothing can
-//! change it; a name that is to be kept is counted as a reference of its own.
+//! This needs `unsafe`: the pointers of `PyDict_Next` are valid as long as the dict is not changed. Nothing in
+//! this file runs Python code, releases the GIL or creates an object, so nothing can change the dict. A name
+//! that is kept gets a reference of its own.
 
 use headwater_core::{Feature, FeatureId, UNKNOWN};
 use pyo3::ffi;
@@ -11,8 +11,8 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::name::EventKey;
 
-/// If the dict's names are these very objects in this order, and its values numbers: the features,
-/// with these ids. Otherwise false, and `features` is of no use.
+/// If the dict's names are identical to these objects, in this order, and its values are numbers: the features,
+/// with these ids. Otherwise false, and the content of `features` is undefined.
 pub fn read_same(
     dict: &Bound<'_, PyDict>,
     keys: &[EventKey],
@@ -38,14 +38,14 @@ pub fn read_same(
     true
 }
 
-/// If the dict's names are texts and its values numbers: its names and features. Otherwise false,
-/// and `keys` and `features` are of no use.
+/// If the dict's names are texts and its values are numbers: its names and features. Otherwise false, and the
+/// content of `keys` and `features` is undefined.
 pub fn read_plain(
     dict: &Bound<'_, PyDict>,
     keys: &mut Vec<EventKey>,
     features: &mut Vec<Feature>,
 ) -> bool {
-    // Names and values lie all over the name_cache: they are all called for before the first is read.
+    // Names and values are scattered in memory: all are prefetched before the first is read.
     let mut pointers = Vec::with_capacity(dict.len());
     let mut items = DictItems::of(dict);
     // SAFETY: see `DictItems::next`; the pointers are used while nothing changes the dict.
@@ -70,7 +70,7 @@ pub fn read_plain(
     true
 }
 
-/// Bring something near, where the processor can be asked to.
+/// Prefetch memory, where the processor has an instruction for it.
 #[inline]
 pub fn call_for<T>(object: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -108,7 +108,7 @@ impl DictItems {
     }
 }
 
-/// The number that an exact float or int is, if it is finite: reading it runs no code.
+/// The number in an object of exactly the type float or int, if it is finite. Runs no Python code.
 ///
 /// # Safety
 /// The object must be alive.
@@ -120,7 +120,7 @@ unsafe fn plain_number(object: *mut ffi::PyObject) -> Option<f64> {
         } else if ffi::PyLong_CheckExact(object) != 0 {
             let number = ffi::PyLong_AsDouble(object);
             if number == -1.0 && !ffi::PyErr_Occurred().is_null() {
-                ffi::PyErr_Clear(); // too large: refused by name where every value is read
+                ffi::PyErr_Clear(); // too large: the slow path refuses it and names the feature
                 return None;
             }
             number

@@ -1,5 +1,5 @@
-//! Each variant of the core's error is one exception class of `headwater.errors`; how sentences name
-//! Python objects.
+//! Raises each variant of the core's error as one exception class of `headwater.errors`, and formats Python
+//! objects for error messages.
 
 use headwater_core::Error;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyMemoryError, PyRecursionError};
@@ -46,7 +46,7 @@ pub fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
-/// An object's `repr`, on one line and cut short.
+/// An object's `repr`, on one line and shortened.
 pub fn shown(object: &Bound<'_, PyAny>) -> String {
     let text = object.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
     let lines: Vec<&str> = text.lines().map(str::trim).collect();

@@ -1,4 +1,4 @@
-//! Events, from Python.
+//! Events from Python.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::errors::{EventError, is_about_value, shown, type_name};
 use crate::name::{EventKey, EventKeys, check_names, read_name};
 use crate::name_cache::EventShape;
 
-/// An event: its names and, once looked up, its ids. Absent features are left out.
+/// An event: its names and, after the lookup, its ids. Without absent features.
 #[derive(Default)]
 pub struct PyEvent {
     pub keys: Arc<Vec<EventKey>>,
@@ -20,8 +20,8 @@ pub struct PyEvent {
 }
 
 impl PyEvent {
-    /// Read a mapping from feature name to value. If its names are those of `shape`, which many
-    /// events may share, they are not even copied.
+    /// Read a mapping from feature name to value. If its names are those of `shape`, which many events may
+    /// share, they are not copied.
     pub fn read(x: &Bound<'_, PyAny>, shape: Option<&EventShape>) -> PyResult<Self> {
         if let Ok(dict) = x.cast_exact::<PyDict>() {
             let mut features = Vec::with_capacity(dict.len() + 3); // and perhaps the learner's own
@@ -86,7 +86,7 @@ impl EventItems {
         Ok(())
     }
 
-    /// Refuse a name that is there twice.
+    /// Refuse a name that the event has twice.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         check_names(py, &self.keys)?;
         let keys = EventKeys { py, keys: &self.keys };
@@ -124,7 +124,7 @@ fn read_value(name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<f64
     })
 }
 
-/// `name=value`: the feature that says so.
+/// `name=value`: the indicator feature of a text value.
 fn indicator(name: &Bound<'_, PyAny>, value: &Bound<'_, PyString>) -> PyResult<Py<PyString>> {
     let text = value.to_str().map_err(|_| {
         EventError::new_err(format!("event: the value of {} is not valid text.", shown(name)))

@@ -1,4 +1,4 @@
-//! Files of events, for Python.
+//! Files of events for Python.
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts
 #![allow(clippy::redundant_closure_for_method_calls)] // lifetimes need the closure
 
@@ -23,9 +23,9 @@ use crate::errors::{EventFileError, raise};
 use crate::label::label_to_python;
 use crate::name::{OwnedName, name_to_python};
 
-/// How long a batch goes on before it looks whether it was interrupted.
+/// How long a batch runs before it checks for an interrupt.
 pub const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
-/// Lines between two looks at the clock.
+/// Lines between two readings of the clock.
 const LINES_A_LOOK: u32 = 64;
 
 /// A file and what its lines mean: (path, format, label, id, whether to skip bad lines).
@@ -73,7 +73,7 @@ pub fn file_run(run: &RunCounts, reader: &Reader) -> FileRun {
     (events, labelled, mistakes, absolute_error, asked, learned, skipped, bytes, problems)
 }
 
-/// Looks for Ctrl-C now and then, and tells who wants to know how far it is.
+/// Checks for Ctrl-C and reports progress a few times a second.
 pub struct ProgressWatch<'a> {
     progress: Option<&'a Py<PyAny>>,
     last_look: Instant,
@@ -133,13 +133,13 @@ pub struct EventReader {
 struct ReaderState {
     reader: Reader,
     record: Record,
-    /// An error that comes behind the events before it.
+    /// An error that is raised after the events before it.
     pending: Option<core::Error>,
     ended: bool,
 }
 
 impl EventReader {
-    /// Never waits: whoever reads may want the interpreter's lock, which the caller may hold.
+    /// Never waits: the thread that reads may need the GIL, which the caller may hold.
     fn state(&self) -> Result<MutexGuard<'_, ReaderState>, core::Error> {
         match self.state.try_lock() {
             Ok(state) => Ok(state),
@@ -170,7 +170,7 @@ impl EventReader {
         Ok(Self { state: Mutex::new(state) })
     }
 
-    /// The next event as (id, features, label); None if there is none.
+    /// The next event as (id, features, label); None at the end.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<PyEvent<'py>>> {
         let read = || {
             let state = &mut *self.state()?;
@@ -253,20 +253,20 @@ impl EventReader {
         )))
     }
 
-    /// Lines that could not be used.
+    /// The number of lines that could not be used.
     #[getter]
     fn skipped(&self) -> PyResult<u64> {
         Ok(self.state().map_err(raise)?.reader.skipped())
     }
 
-    /// Why the first of them could not.
+    /// The reasons for the first of them.
     #[getter]
     fn problems(&self) -> PyResult<Vec<String>> {
         Ok(self.state().map_err(raise)?.reader.problems().to_vec())
     }
 }
 
-/// An event copied out of its reader, so that the reader can be let go.
+/// An event copied out of its reader, so that the reader's lock can be released.
 struct OwnedRecord {
     id: Option<Id>,
     label: Option<core::Label>,

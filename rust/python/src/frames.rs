@@ -1,7 +1,7 @@
-//! Frames: named columns of Arrow, as rows.
+//! Frames: named Arrow columns, as rows of events.
 //!
-//! A row of a frame is the event with a feature a column: null and NaN are absent, a text is the
-//! indicator `column=text`, a boolean 0 or 1. Columns of floats are read where they are.
+//! A row of a frame is an event with one feature per column. Null and NaN are absent, a text is the indicator
+//! `column=text`, a boolean is 0 or 1. Columns of floats are read without copying.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ type CsrArrays<'py> =
 
 /// The three arrays of a frame's rows and the number of their columns, and the columns' names.
 ///
-/// `names` stand in place of the frame's own.
+/// `names`, if given, replace the frame's own.
 #[pyfunction]
 pub fn read_frame<'py>(
     x: &Bound<'py, PyAny>,
@@ -56,7 +56,7 @@ pub fn read_frame<'py>(
     Ok((arrays, PyList::new(py, spoken?)?))
 }
 
-/// The names of a frame's columns, once all of them can be read.
+/// The names of a frame's columns, after checking that all of them can be read.
 fn name_columns(data_type: &DataType, given: Option<Vec<OwnedName>>) -> PyResult<Vec<OwnedName>> {
     let DataType::Struct(fields) = data_type else {
         return Err(EventError::new_err(format!(
@@ -154,8 +154,8 @@ impl FrameRows {
     }
 }
 
-/// The features of a frame, counted as they are met. An indicator may be named as a column is: then
-/// both are the same feature, and a row that has both is refused as an event would be.
+/// The features of a frame, numbered as they appear. An indicator may have the name of a column: then both are
+/// the same feature, and a row that has both is refused, as an event would be.
 struct FrameFeatures(HashMap<OwnedName, i32>);
 
 impl FrameFeatures {
@@ -172,16 +172,16 @@ impl FrameFeatures {
     }
 }
 
-/// In place of a feature.
+/// In place of a feature's number: absent.
 const ABSENT: i32 = -1;
-/// In place of a feature that was not looked up yet.
+/// In place of a feature's number: not looked up yet.
 const UNSEEN: i32 = -2;
 
-/// A column of a chunk, a cell a row.
+/// A column of a chunk, with one cell per row.
 enum FrameColumn<'a> {
     /// One feature and its values; NaN is absent.
     Numbers(i32, Cow<'a, [f64]>),
-    /// A feature a row, of value 1.
+    /// One feature of value 1 per row.
     Indicators(Vec<i32>),
 }
 
@@ -210,7 +210,7 @@ impl<'a> FrameColumn<'a> {
         if let Some(dictionary) = array.as_any_dictionary_opt()
             && let Some(texts) = texts(dictionary.values())
         {
-            let mut known = vec![UNSEEN; texts.len()]; // a text that no row has is no feature
+            let mut known = vec![UNSEEN; texts.len()]; // a text that no row has is not a feature
             let mut cells = Vec::with_capacity(array.len());
             for key in keys(array) {
                 cells.push(match key.and_then(|key| Some((key, texts[key]?))) {
@@ -285,7 +285,7 @@ fn numbers(array: &ArrayRef) -> Cow<'_, [f64]> {
             let values = numbers(array.as_any_dictionary().values());
             keys(array).map(|key| key.map_or(f64::NAN, |key| values[key])).collect()
         }
-        _ => vec![f64::NAN; array.len()], // of the type of nulls
+        _ => vec![f64::NAN; array.len()], // a column of type null
     })
 }
 
@@ -299,7 +299,7 @@ fn widened<T: ArrowPrimitiveType>(
     }
 }
 
-/// The floats nearest to decimals.
+/// Decimals as the nearest floats.
 fn spelled<T: DecimalType>(array: &PrimitiveArray<T>) -> Vec<f64> {
     let float = |row| array.value_as_string(row).parse().unwrap_or(f64::NAN);
     (0..array.len()).map(|row| if array.is_null(row) { f64::NAN } else { float(row) }).collect()

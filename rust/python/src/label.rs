@@ -1,4 +1,4 @@
-//! Labels, from Python and back.
+//! Labels from Python and back.
 
 use headwater_core::Label;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::types::{PyBool, PyFloat, PyString};
 
 use crate::errors::{LabelError, is_about_value, shown, type_name};
 
-/// What an object is as a label.
+/// The label that an object is.
 enum LabelKind {
     Label(Label),
     /// None or NaN.
@@ -14,11 +14,11 @@ enum LabelKind {
     Other,
 }
 
-/// A label, if it is one; None and NaN are no label.
+/// The label that an object is; None and NaN mean that there is no label.
 pub fn read_label(label: &Bound<'_, PyAny>) -> PyResult<Option<Label>> {
     let mut found = find_label(label)?;
     if matches!(found, LabelKind::Other) && label.hasattr("dtype")? && label.hasattr("item")? {
-        found = find_label(&label.call_method0("item")?)?; // of a NumPy scalar
+        found = find_label(&label.call_method0("item")?)?; // a NumPy scalar
     }
     match found {
         LabelKind::Label(label) => Ok(Some(label)),
@@ -54,7 +54,7 @@ fn find_label(label: &Bound<'_, PyAny>) -> PyResult<LabelKind> {
     Ok(LabelKind::Other)
 }
 
-/// A label that must be there.
+/// A label that must not be missing.
 pub fn read_given_label(label: &Bound<'_, PyAny>) -> PyResult<Label> {
     read_label(label)?.ok_or_else(|| {
         LabelError::new_err(format!(
@@ -72,7 +72,7 @@ fn not_a_label(label: &Bound<'_, PyAny>) -> PyErr {
     ))
 }
 
-/// The integer that a float is, if it is one.
+/// The integer that a float is equal to, if there is one.
 fn whole(number: f64) -> Option<i64> {
     const LIMIT: f64 = 9_007_199_254_740_992.0; // 2^53: beyond it floats skip integers
     (number.fract() == 0.0 && number.abs() <= LIMIT).then_some(number as i64)

@@ -1,4 +1,4 @@
-//! What a learner knows of its features, copied out of it so that its lock can be let go.
+//! Names, history and weights of a learner's features, copied so that its lock can be released.
 
 use headwater_core as core;
 use headwater_core::Label;
@@ -9,11 +9,11 @@ use crate::name::{OwnedName, name_to_python};
 
 pub struct LearnedFeatures {
     pub multiclass: bool,
-    /// Of several classes; empty otherwise.
+    /// The classes if there are several; otherwise empty.
     pub labels: Vec<Label>,
     pub names: Vec<OwnedName>,
     pub history: Vec<core::FeatureHistory>,
-    /// A column a weight vector.
+    /// One column per weight vector.
     pub weights: Vec<Vec<f64>>,
 }
 

@@ -25,7 +25,7 @@ use crate::learned_features::LearnedFeatures;
 use crate::lock::{LearnerLock, LockedLearner};
 use crate::name::{EventKeys, check_names, name_to_python};
 
-/// Rows between two looks at the clock.
+/// Rows between two readings of the clock.
 const ROWS_A_LOOK: usize = 64;
 
 /// A linear learner: the verbs that every learner of this package has.
@@ -44,8 +44,8 @@ type TraceArrays<'py> = (
 );
 
 impl Learner {
-    /// Run `f` on the core. Waits without the interpreter's lock if a batch is under way. `f` makes
-    /// no Python objects, because that may run a finalizer that wants the core as well.
+    /// Run `f` on the core. Waits with the GIL released if a batch is running. `f` creates no Python objects,
+    /// because that may run a finalizer that needs the core as well.
     fn with<T>(
         &self,
         py: Python<'_>,
@@ -55,7 +55,7 @@ impl Learner {
         held.inner().and_then(f).map_err(raise)
     }
 
-    /// A label that must be there; a regressor's refusal speaks of numbers.
+    /// A label that must not be missing; the error of a regressor asks for a number.
     fn given_label(&self, y: &Bound<'_, PyAny>) -> PyResult<Label> {
         read_given_label(y).or_else(|error| {
             let py = y.py();
@@ -68,7 +68,7 @@ impl Learner {
         })
     }
 
-    /// The same on an event outside the stream, as the model sees it.
+    /// The same on an event outside the stream, in the form that the model uses.
     fn on_transformed<T>(
         &self,
         x: &Bound<'_, PyAny>,
@@ -81,7 +81,7 @@ impl Learner {
         .map(|(result, _)| result)
     }
 
-    /// The same on an event, its features looked up; the event comes back with the result.
+    /// The same on an event whose names are looked up first. Returns the event with the result.
     fn on_event<T>(
         &self,
         x: &Bound<'_, PyAny>,
@@ -102,19 +102,19 @@ impl Learner {
                 };
                 core.look_up(&names, &mut event.buffer)?;
                 if !core.evicts() {
-                    name_cache.remember(py, &keys, &event.buffer, &missed, core.names_met());
+                    name_cache.remember(py, &keys, &event.buffer, &missed, core.name_count());
                     name_cache.note(&keys, &event.buffer, core.is_scaled());
                 }
             }
             f(inner, &mut event, &names)
         });
         if result.is_err() {
-            check_names(py, &keys)?; // its sentence names the one that is no text
+            check_names(py, &keys)?; // its error names the object that is not a text
         }
         Ok((result?, event))
     }
 
-    /// The same for a batch: the interpreter's lock is released, and Ctrl-C is looked for.
+    /// The same for a batch, with the GIL released. Checks for Ctrl-C.
     fn with_batch<T: Send>(
         &self,
         py: Python<'_>,
@@ -164,7 +164,7 @@ impl Learner {
     }
 
     #[pyo3(signature = (*, model, query, scaled, closed, capacity, own, task, classes, seed, state=None))]
-    #[allow(clippy::too_many_arguments)] // the ids, by name
+    #[allow(clippy::too_many_arguments)] // the parameters, by name
     fn _build(
         &self,
         py: Python<'_>,
@@ -225,8 +225,7 @@ impl Learner {
         spoken_to_python(x.py(), label.as_ref())
     }
 
-    /// A probability a label, by what the labels learned so far say of margins like this one.
-    /// Changes nothing.
+    /// One probability per label, calibrated by the labels learned so far. Changes nothing.
     ///
     /// Above one half exactly when the margin is positive; `docs/probabilities.md` says how.
     ///
@@ -373,7 +372,7 @@ impl Learner {
         self.with(py, |inner| Ok(inner.core.note()))
     }
 
-    /// The weights that are not 0 by feature name; with several classes a dict a class.
+    /// The weights that are not 0 by feature name; with several classes one dict per class.
     ///
     /// Examples
     /// --------
@@ -395,7 +394,7 @@ impl Learner {
         Ok(all)
     }
 
-    /// [(name, first, last, times, weight)] of what it has learned from.
+    /// [(name, first, last, times, weight)] of the features learned.
     fn _features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let known = self.with(py, |inner| Ok(LearnedFeatures::of(&inner.core)))?;
         let rows = PyList::empty(py);
@@ -433,13 +432,13 @@ impl Learner {
         self.with(py, |inner| Ok(inner.core.learned()))
     }
 
-    /// How often a new name was left out of an event learned, for want of a place (`max_features`).
+    /// How often a new name was left out of an event learned, because there was no room (`max_features`).
     #[getter]
     fn refused(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |inner| Ok(inner.core.refused()))
     }
 
-    /// Features let go to make room for new names (`max_features`).
+    /// Features evicted to make room for new names (`max_features`).
     #[getter]
     fn evicted(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |inner| Ok(inner.core.evicted()))
@@ -450,7 +449,7 @@ impl Learner {
         self.with(py, |inner| Ok(inner.core.learned_of_each()))
     }
 
-    /// The known labels in order: (negative, positive), or the classes as they were met.
+    /// The known labels in order: (negative, positive), or the classes in the order in which they appeared.
     #[getter]
     fn labels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let known = self.with(py, |inner| Ok(inner.core.labels().known()))?;
@@ -459,7 +458,7 @@ impl Learner {
         PyTuple::new(py, labels?)
     }
 
-    /// Decide on each row and learn what was asked for: class indices, margins, probabilities, asked.
+    /// Decide on each row and learn those asked for. Returns class indices, margins, probabilities, asked.
     fn _simulate<'py>(
         &self,
         py: Python<'py>,
@@ -491,8 +490,8 @@ impl Learner {
         ))
     }
 
-    /// The same for a file, whose events are never seen by Python. `progress` is called with the
-    /// state of the run a few times a second.
+    /// The same for a file, whose events never become Python objects. `progress` is called with the state of
+    /// the run a few times a second.
     fn _simulate_file(
         &self,
         py: Python<'_>,
@@ -562,7 +561,7 @@ impl Learner {
         Ok((PyArray1::from_vec(py, classes), PyArray1::from_vec(py, margins)))
     }
 
-    /// A row an event, a column a known label.
+    /// One row per event and one column per known label.
     fn _predict_proba_many<'py>(
         &self,
         py: Python<'py>,
@@ -580,7 +579,7 @@ impl Learner {
         PyArray1::from_vec(py, shares).reshape([count, width])
     }
 
-    /// A row an event, a column a known label; of two labels the first scores 0, the second the margin.
+    /// One row per event and one column per known label; of two labels the first scores 0, the second the margin.
     fn _scores_many<'py>(
         &self,
         py: Python<'py>,

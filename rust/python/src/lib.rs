@@ -1,4 +1,4 @@
-//! The Python face of `headwater-core`: event, call, event back; not one decision.
+//! The Python bindings of `headwater-core`: convert, call, convert back. No algorithm is here.
 
 mod arrays;
 mod arrow;

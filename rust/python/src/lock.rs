@@ -7,12 +7,12 @@ use headwater_core as core;
 
 use crate::name_cache::NameCache;
 
-/// The core's learner, and an identity that no other has.
+/// The core's learner, and an identity that no other learner has.
 pub struct LockedLearner {
     pub core: core::Learner,
     identity: u64,
     pub name_cache: NameCache,
-    /// The event of the decision that is being answered; used again and again.
+    /// The event of the decision that is being answered; reused for every answer.
     pub answered: core::EventBuffer,
 }
 
@@ -27,13 +27,13 @@ impl LockedLearner {
         }
     }
 
-    /// Says whose ids a decision holds, and since when: they change when features are let go.
+    /// Identifies whose ids a decision holds and since when: ids change when features are evicted.
     pub fn whose(&self) -> (u64, u64) {
         (self.identity, self.core.evicted())
     }
 }
 
-/// The core behind its lock, which knows the thread that holds it.
+/// The core behind a lock that knows the thread that holds it.
 #[derive(Default)]
 pub struct LearnerLock {
     inner: Mutex<Option<LockedLearner>>,
@@ -43,7 +43,7 @@ pub struct LearnerLock {
     process: AtomicU32,
 }
 
-/// The lock, held; dropping it forgets the owner first.
+/// The held lock; dropping it clears the owner first.
 pub struct HeldLearner<'a> {
     pub guard: MutexGuard<'a, Option<LockedLearner>>,
     owner: &'a AtomicUsize,
@@ -64,8 +64,8 @@ impl HeldLearner<'_> {
 impl LearnerLock {
     /// Take the lock, waiting by `wait` if another thread has it.
     ///
-    /// A signal handler or a finalizer runs on top of whatever its thread is doing; if that is
-    /// this learner, waiting would be for ever.
+    /// A signal handler or a finalizer interrupts whatever its thread is doing. If that is a call on this
+    /// learner, waiting would never end: so it is an error.
     pub fn hold<'a>(
         &'a self,
         wait: impl FnOnce(

@@ -1,4 +1,4 @@
-//! Names of features, from Python and back.
+//! Names of features from Python and back.
 
 use headwater_core::{Name, Names};
 use pyo3::prelude::*;
@@ -30,7 +30,7 @@ pub struct EventKeys<'a, 'py> {
 impl Names for EventKeys<'_, '_> {
     fn name(&self, position: usize) -> Name<'_> {
         match &self.keys[position] {
-            // Looked at before, so it is UTF-8 and Python keeps the bytes.
+            // It was checked before, so it is UTF-8 and Python keeps the bytes.
             EventKey::Text(text) => Name::Text(text.bind(self.py).to_str().unwrap_or_default()),
             EventKey::Number(number) => Name::Number(*number),
         }
@@ -59,7 +59,7 @@ impl OwnedName {
     }
 }
 
-/// Refuse a name that is not UTF-8. Names of a plain dict are not looked at while it is read.
+/// Refuse a name that is not UTF-8. Reading a plain dict does not check its names.
 pub fn check_names(py: Python<'_>, keys: &[EventKey]) -> PyResult<()> {
     for key in keys {
         if let EventKey::Text(text) = key {
@@ -69,7 +69,7 @@ pub fn check_names(py: Python<'_>, keys: &[EventKey]) -> PyResult<()> {
     Ok(())
 }
 
-/// A feature's name; `place` says where it stands, for the sentence.
+/// A feature's name; `place` says where it is, for the error message.
 pub fn read_name(place: &str, name: &Bound<'_, PyAny>) -> PyResult<EventKey> {
     if let Ok(text) = name.cast::<PyString>() {
         text.to_str().map_err(|_| {

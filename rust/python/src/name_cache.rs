@@ -1,9 +1,9 @@
-//! Slots of the names met lately, by the very objects: most streams use the same texts again, and
-//! an object that is known need be neither hashed nor compared. Many repeat whole events' names. Where
-//! names are let go ids change, and nothing is remembered.
+//! `NameCache` maps Python string objects, by identity, to feature ids, so that a repeated key costs no hash.
+//! Many streams also repeat all names of an event: these are cached as the event's shape. Nothing is cached if
+//! features can be evicted, because then ids change.
 //!
-//! A table with two places for a text. It holds on to its texts, so that no other object can come to
-//! lie where one of them lay.
+//! The table has two places per text. It holds references to its texts, so that no other object can get the
+//! address of one of them.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use crate::name::EventKey;
 const SMALLEST: usize = 1 << 6;
 const LARGEST: usize = 1 << 20;
 
-/// The names of events that follow each other, with their ids and the view's stats_ids.
+/// The names that consecutive events share, with their ids and the scaler's stats ids.
 pub struct EventShape {
     pub keys: Arc<Vec<EventKey>>,
     pub ids: Vec<FeatureId>,
     pub stats_ids: Vec<FeatureId>,
-    /// Whether none of them is unknown, so that nothing need be looked up.
+    /// Whether none of them is unknown, so that no lookup is needed.
     pub complete: bool,
 }
 
@@ -44,7 +44,7 @@ struct CachedText {
 #[derive(Default)]
 pub struct NameCache {
     places: Vec<Option<CachedText>>,
-    /// Of the last two events, if their names were the same.
+    /// The shape of the last two events, if their names were the same.
     shape: Option<Arc<EventShape>>,
     /// The names of the last event.
     last: Option<Arc<Vec<EventKey>>>,
@@ -55,7 +55,7 @@ impl NameCache {
         self.shape.clone()
     }
 
-    /// Note the names and ids of an event, for the next one. Not for one whose shape is complete.
+    /// Remember the names and ids of an event for the next one. Not needed if its shape was complete.
     pub fn note(&mut self, keys: &Arc<Vec<EventKey>>, event: &EventBuffer, has_view: bool) {
         let again = |last: &Arc<Vec<EventKey>>| Arc::ptr_eq(last, keys) || are_same(last, keys);
         if self.last.as_ref().is_some_and(again) {
@@ -64,8 +64,8 @@ impl NameCache {
         self.last = Some(keys.clone());
     }
 
-    /// Fill in the ids of the texts that are remembered, and refuse those that are no text. Says
-    /// where the others stand.
+    /// Fill in the ids of cached texts, and refuse names that are not texts. Returns the positions of the
+    /// others.
     pub fn recall(
         &self,
         py: Python<'_>,
@@ -103,12 +103,12 @@ impl NameCache {
             let kept = self.places.get(place).and_then(Option::as_ref);
             kept.filter(|kept| kept.text.is(text))
         };
-        // Worked out, not branched on: which of the two it is cannot be foreseen, and waiting for
-        // the name_cache to say would hold up the names that follow.
+        // Without a branch: the processor cannot predict which of the two it is, and waiting for memory
+        // would delay the names that follow.
         holds(first ^ usize::from(holds(first).is_none()))
     }
 
-    /// Remember texts that were missed, now that they have been looked up; `names` is how many the
+    /// Cache texts that were missing, after they have been looked up; `names` is the number of names that the
     /// learner knows.
     pub fn remember(
         &mut self,
@@ -129,7 +129,7 @@ impl NameCache {
             if let EventKey::Text(text) = &keys[position]
                 && (id != UNKNOWN || stats_id != UNKNOWN)
                 && text.bind(py).is_exact_instance_of::<PyString>()
-            // letting go of it runs no code
+            // dropping it runs no Python code
             {
                 self.put(CachedText { text: text.clone_ref(py), id, stats_id });
             }
@@ -147,19 +147,19 @@ impl NameCache {
     fn put(&mut self, place: CachedText) {
         let first = self.place(&place.text);
         if self.places[first].as_ref().is_some_and(|kept| !kept.text.is(&place.text)) {
-            self.places.swap(first, first ^ 1); // the older of the two goes
+            self.places.swap(first, first ^ 1); // the older of the two is replaced
         }
         self.places[first] = Some(place);
     }
 
-    /// By the object's address, well mixed.
+    /// A hash of the object's address.
     fn place(&self, text: &Py<PyString>) -> usize {
         let mixed = (text.as_ptr().addr() as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 32) as usize & self.places.len().wrapping_sub(1)
     }
 }
 
-/// Whether these are the same texts, object by object.
+/// Whether these are the same objects, in the same order.
 fn are_same(some: &[EventKey], others: &[EventKey]) -> bool {
     let pairs = || some.iter().zip(others);
     some.len() == others.len()

@@ -1,4 +1,4 @@
-//! Whole arrays of events: exactly the event loop, only faster.
+//! Whole arrays of events: the same results as event by event, only faster.
 
 use crate::error::Error;
 use crate::event::{Feature, FeatureId, Name, Names, UNKNOWN};
@@ -7,7 +7,7 @@ use crate::learner::Learner;
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
 
-/// RowArrays of a sparse matrix (what is not stored is absent) or of a dense one (NaN is absent).
+/// The rows of a sparse matrix (what is not stored is absent) or of a dense one (NaN is absent).
 #[derive(Clone, Copy, Debug)]
 pub enum RowArrays<'a> {
     Csr { indptr: &'a [i64], indices: &'a [i32], values: &'a [f64] },
@@ -30,7 +30,7 @@ impl ColumnNames<'_> {
     }
 }
 
-/// Events with named columns, checked whole.
+/// Events with named columns. All of it is checked before the first row is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     rows: RowArrays<'a>,
@@ -114,7 +114,7 @@ fn check_columns(
     width: usize,
     last_row_of: &mut Vec<usize>,
 ) -> Result<(), Error> {
-    // Without a branch a column, as below.
+    // Without a branch per column, as below.
     let rises = row.windows(2).fold(true, |fine, pair| fine & (pair[0] < pair[1]));
     let (Some(first), Some(last)) = (row.first(), row.last()) else { return Ok(()) };
     if rises && *first >= 0 && (*last as usize) < width {
@@ -143,7 +143,7 @@ fn check_values(
     columns: &ColumnNames<'_>,
     column: impl Fn(usize) -> usize,
 ) -> Result<(), Error> {
-    // Without a branch a value: NaN, which is absent, passes as well.
+    // Without a branch per value. NaN, which is absent, passes as well.
     if row.iter().fold(true, |fine, value| fine & (value.abs() != f64::INFINITY)) {
         return Ok(());
     }
@@ -157,28 +157,28 @@ fn check_values(
     }
 }
 
-/// In the table of a batch's columns: not looked up yet.
+/// In place of an id in the table of a batch's columns: not looked up yet.
 const UNSEEN: FeatureId = UNKNOWN - 1;
 
-/// Reads one row after the other; remembers where the columns' names are.
+/// Reads one row after the other, and caches the ids of the columns' names.
 struct RowReader<'a> {
     batch: &'a Batch<'a>,
     ids: Vec<FeatureId>,
     stats_ids: Vec<FeatureId>,
     event: EventBuffer,
     columns: RowColumns<'a>,
-    /// Whether the view had no stats_id for some of the event's names.
-    unseated: bool,
+    /// Whether some of the row's names had no cached stats id.
+    has_new_stats_ids: bool,
 }
 
 /// The columns of an event's features.
 #[derive(Clone)]
 enum RowColumns<'a> {
-    /// Those of a row of CSR.
+    /// The columns of a CSR row.
     Row(&'a [i32]),
     /// All of them, in order.
     All,
-    /// These: others are absent.
+    /// These, because others are absent.
     Some(Vec<u32>),
 }
 
@@ -218,10 +218,11 @@ impl<'a> RowReader<'a> {
             stats_ids: vec![UNSEEN; if learner.scaler.is_some() { batch.width } else { 0 }],
             event: EventBuffer::default(),
             columns: RowColumns::All,
-            unseated: false,
+            has_new_stats_ids: false,
         })
     }
 
+    /// Read a row into `self.event`: its features, their ids and their stats ids.
     fn read(&mut self, learner: &Learner, row: usize) {
         if learner.evicts() {
             self.forget();
@@ -270,9 +271,9 @@ impl<'a> RowReader<'a> {
                 }
             }
             // UNSEEN and UNKNOWN are the two largest.
-            self.unseated =
+            self.has_new_stats_ids =
                 event.stats_ids.iter().fold(false, |some, &stats_id| some | (stats_id >= UNSEEN));
-            if self.unseated {
+            if self.has_new_stats_ids {
                 for (position, stats_id) in event.stats_ids.iter_mut().enumerate() {
                     if *stats_id == UNSEEN {
                         let column = self.columns.column(position);
@@ -284,8 +285,8 @@ impl<'a> RowReader<'a> {
         }
     }
 
-    /// The features that are there, with the ids of their columns as far as they are known. True
-    /// if some are not.
+    /// Take the features that are present, with the cached ids of their columns. True if some are not
+    /// cached.
     fn take(
         &mut self,
         values: &[f64],
@@ -303,8 +304,9 @@ impl<'a> RowReader<'a> {
         self.columns = which;
         if values.iter().fold(false, |some, value| some | value.is_nan()) {
             features.retain(|feature| !feature.value.is_nan());
-            let there = (0..values.len()).filter(|&position| !values[position].is_nan());
-            self.columns = RowColumns::Some(there.map(|position| index(position) as u32).collect());
+            let present = (0..values.len()).filter(|&position| !values[position].is_nan());
+            self.columns =
+                RowColumns::Some(present.map(|position| index(position) as u32).collect());
         }
         unseen
     }
@@ -340,9 +342,9 @@ impl<'a> RowReader<'a> {
         Ok(())
     }
 
-    /// Look the names of the row that was read last up again: where names are let go, ids change.
+    /// Drop the cached ids of the last row: where features are evicted, ids change.
     fn forget(&mut self) {
-        // The learner's own features may stand at the end.
+        // The learner's own features may be at the end.
         for position in 0..self.event.features.len().min(self.count()) {
             let column = self.columns.column(position);
             self.ids[column] = UNSEEN;
@@ -352,7 +354,7 @@ impl<'a> RowReader<'a> {
         }
     }
 
-    /// How many features the row has.
+    /// The number of features of the row, without the learner's own.
     fn count(&self) -> usize {
         match &self.columns {
             RowColumns::Row(columns) => columns.len(),
@@ -368,7 +370,7 @@ impl<'a> RowReader<'a> {
     }
 
     fn remember_stats_ids(&mut self) {
-        if std::mem::take(&mut self.unseated) {
+        if std::mem::take(&mut self.has_new_stats_ids) {
             for (position, &stats_id) in self.event.stats_ids.iter().enumerate() {
                 self.stats_ids[self.columns.column(position)] = stats_id;
             }
@@ -394,24 +396,24 @@ impl Learner {
         labels: impl IntoIterator<Item = Option<&'a Label>>,
     ) -> Result<(), Error> {
         let mut known = self.labels().clone();
-        let mut fine = [None, None]; // the last two that were looked at: most are one of them
+        let mut fine = [None, None]; // the last two different labels: most labels equal one of them
         for (row, label) in labels.into_iter().enumerate() {
             let Some(label) = label else { continue };
             if fine.iter().flatten().any(|&one| label.is_written_like(one)) {
                 continue;
             }
-            let reading = known.read(label).map_err(|error| at_row(row, error))?;
+            let parsed = known.read(label).map_err(|error| at_row(row, error))?;
             if known.is_binary() {
-                known.learn(&reading, label); // its form binds those that follow
+                known.learn(&parsed, label); // the following labels must have the same form
             }
             fine = [Some(label), fine[0]];
         }
         Ok(())
     }
 
-    /// The whole loop: decide on each event, and learn those asked for whose label there is.
+    /// Decide on each event, and learn those that are asked for and have a label.
     ///
-    /// `decided` is told each decision. `tick` is called before each row; its `false` stops the batch there.
+    /// `decided` gets each decision. `tick` is called before each row; `false` stops the batch before it.
     pub fn simulate(
         &mut self,
         batch: &Batch<'_>,
@@ -435,7 +437,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Learn every event.
+    /// Learn every event. `tick` is called before each row; `false` stops the batch before it.
     pub fn learn_many(
         &mut self,
         batch: &Batch<'_>,
@@ -454,7 +456,8 @@ impl Learner {
         Ok(())
     }
 
-    /// Show each event's features to `visit`.
+    /// Call `visit` with the features of each event as the model uses them. Changes nothing. `tick` is called
+    /// before each row; `false` stops the batch before it.
     pub fn visit(
         &self,
         batch: &Batch<'_>,

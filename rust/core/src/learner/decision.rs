@@ -11,7 +11,7 @@ pub struct Decision {
     pub margin: f64,
     pub query_probability: f64,
     pub asked: bool,
-    /// ‖x‖² as the model sees the event, if it was found on the way.
+    /// ‖x‖² of the event as the model uses it, if it was computed on the way.
     pub squared_norm: Option<f64>,
 }
 
@@ -21,13 +21,13 @@ impl Decision {
         Self { class, margin, query_probability, asked, squared_norm }
     }
 
-    /// What need not be computed again if the event is learned before anything else is.
+    /// What need not be computed again if nothing else is learned before the event.
     pub fn products(&self) -> CachedProducts {
         CachedProducts { margin: self.margin, squared_norm: self.squared_norm }
     }
 
-    /// What its label counts among those that say how sure margins are: one that was asked for
-    /// stands for all those that were not.
+    /// The weight of its label in the calibration: a label that was asked for also represents similar events
+    /// that were not.
     pub fn weight(&self) -> f64 {
         if self.asked { weight_of(self.query_probability) } else { 1.0 }
     }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_asked_for_stands_for_those_that_were_not() {
+    fn a_label_that_was_asked_for_weighs_one_over_its_probability() {
         let score = Score::by_sign(-0.5);
         assert_eq!(Decision::new(&score, (true, 0.25)).weight(), 4.0);
         assert_eq!(Decision::new(&score, (false, 0.25)).weight(), 1.0);

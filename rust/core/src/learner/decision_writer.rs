@@ -1,4 +1,4 @@
-//! DecisionWriter written down as they are made: JSON lines, or CSV with a header.
+//! Writes decisions as they are made: JSON lines, or CSV with a header.
 
 use std::io::{self, Write};
 
@@ -9,8 +9,8 @@ use crate::learner::Learner;
 use crate::learner::decision::Decision;
 use crate::readers::record::{Id, Record};
 
-/// Writes a line a decision: the event's id (else its number, from 0), the prediction, the margin,
-/// the query probability, and whether it was asked.
+/// Writes one line per decision: the event's id (otherwise its number, from 0), the prediction, the margin, the
+/// query probability, and whether the label was asked for.
 pub struct DecisionWriter<W> {
     out: W,
     name: String,
@@ -19,15 +19,15 @@ pub struct DecisionWriter<W> {
 }
 
 impl<W: Write> DecisionWriter<W> {
-    /// `name` is what errors call it.
+    /// Writes to `out`; errors call it `name`.
     pub fn new(out: W, name: String, csv: bool) -> Result<Self, Error> {
-        let mut decisions = Self { out, name, csv, count: 0 };
+        let mut writer = Self { out, name, csv, count: 0 };
         if csv {
             let header = "id,prediction,margin,query_probability,asked";
-            let written = writeln!(decisions.out, "{header}");
-            written.map_err(|error| decisions.error(&error))?;
+            let written = writeln!(writer.out, "{header}");
+            written.map_err(|error| writer.error(&error))?;
         }
-        Ok(decisions)
+        Ok(writer)
     }
 
     pub fn write(

@@ -3,28 +3,28 @@
 use crate::event::{Feature, FeatureId, Name, Names};
 use crate::scaling::PendingStats;
 
-/// The value of a feature that the scaler has no room for: 0, whose sign tells who learns the event,
-/// perhaps much later, that its name is to be left out.
+/// The value of a feature that the scaler has no room for: −0. It counts as 0 in predictions. When the event is
+/// learned, perhaps much later, the sign marks a name that is left out.
 pub const LEFT_OUT: f64 = -0.0;
 
 pub fn is_left_out(value: f64) -> bool {
     value.to_bits() == LEFT_OUT.to_bits()
 }
 
-/// An event's features, where the scaler keeps their statistics, and what observing them will change
-/// there. One buffer serves event after event, so that nothing is allocated.
+/// An event's features, the ids of their statistics in the scaler, and what observing the event will change
+/// there. One buffer can serve many events in turn, so that no memory is allocated per event.
 #[derive(Default)]
 pub struct EventBuffer {
-    /// The event's features; values as the event gave them, later as the model sees them.
+    /// The event's features: at first with raw values, later as the model uses them.
     pub features: Vec<Feature>,
-    /// With a scaler that summarizes events: factor and energy of this one.
+    /// Factor and energy, if the scaler summarizes events.
     pub summary: [f64; 2],
-    /// Where the scaler keeps the features' statistics.
+    /// The ids of the features' statistics in the scaler.
     pub stats_ids: Vec<FeatureId>,
     pub(super) stats: PendingStats,
-    /// Whether `stats` are still to be committed.
+    /// Whether `stats` have yet to be committed.
     pub(super) pending: bool,
-    /// The positions that the scaler counts, if it has no room for all.
+    /// The positions of the features that the scaler counts, if it has no room for all.
     pub(super) counted: Option<Vec<usize>>,
 }
 
@@ -51,13 +51,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_negative_zero_is_left_out() {
+    fn only_negative_zero_marks_a_feature_as_left_out() {
         assert!(is_left_out(LEFT_OUT));
         assert!(![0.0, 1.0, -1.0, f64::NAN].map(is_left_out).contains(&true));
     }
 
     #[test]
-    fn selected_names_are_those_at_their_positions() {
+    fn selected_names_are_those_at_the_given_positions() {
         let all = [Name::Text("a"), Name::Number(2), Name::Text("c")];
         let some = SelectedNames { names: &all[..], positions: &[2, 1] };
         assert_eq!([some.name(0), some.name(1)], [Name::Text("c"), Name::Number(2)]);

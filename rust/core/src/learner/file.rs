@@ -1,4 +1,4 @@
-//! A whole file through a learner: exactly `decide` and `learn_decided` in turn, event by event.
+//! Runs a whole file through a learner: `decide` and `learn_decided` in turn for each event.
 
 use crate::error::Error;
 use crate::label::{Label, Labels, Target};
@@ -9,14 +9,14 @@ use crate::learner::resolve::NameResolver;
 use crate::readers::record::{Record, RecordError, RecordNames};
 use crate::readers::{NextLine, Reader};
 
-/// What has happened so far.
+/// Counts of a run over a file so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunCounts {
     /// Events decided on.
     pub events: u64,
-    /// Those whose label the file has.
+    /// Events with a label in the file.
     pub labelled: u64,
-    /// Those of them that were predicted wrongly; always 0 in regression.
+    /// Labelled events that were predicted wrongly; always 0 in regression.
     pub mistakes: u64,
     /// In regression: the sum of |label - prediction|.
     pub absolute_error: f64,
@@ -25,7 +25,7 @@ pub struct RunCounts {
 }
 
 impl RunCounts {
-    /// Count a decision, and what the file says of its event.
+    /// Count a decision, and compare it with the label in the file.
     fn count(&mut self, decision: &Decision, target: Option<Target>) {
         self.events += 1;
         self.asked += u64::from(decision.asked);
@@ -43,21 +43,20 @@ impl RunCounts {
     }
 }
 
-/// How far it has come, for who watches.
+/// The progress of a run over a file, for `tick`.
 #[derive(Clone, Copy)]
 pub struct Progress<'a> {
     pub run: &'a RunCounts,
     pub reader: &'a Reader,
-    /// Whether it waits for its file.
+    /// Whether the run is waiting for more of its file.
     pub waiting: bool,
 }
 
 impl Learner {
-    /// Decide on each event of a file, and learn those asked for whose label there is.
+    /// Decide on each event of a file, and learn those that are asked for and have a label.
     ///
-    /// `tick` is called before each line; its `false` stops there.
-    /// `decided` sees each decision before its label is learned. What was done before an error stays
-    /// done, and is counted in `run`.
+    /// `tick` is called before each line; `false` stops the run before it. `decided` gets each decision
+    /// before its label is learned. After an error the lines before it are done, and counted in `run`.
     pub fn simulate_file(
         &mut self,
         reader: &mut Reader,
@@ -101,9 +100,9 @@ impl Learner {
     }
 }
 
-/// What a pass over a file needs from event to event.
+/// What a pass over a file keeps between events.
 struct Pass {
-    /// The form of the labels that the file has had so far.
+    /// The form of the file's labels so far.
     labels: Labels,
     resolver: NameResolver,
     event: EventBuffer,
@@ -145,7 +144,7 @@ impl Pass {
         Ok(())
     }
 
-    /// What a label says, if it fits those before it.
+    /// The target of a label, if it fits the labels before it.
     fn target(&mut self, learner: &Learner, label: &Label) -> Result<Target, Error> {
         if !self.labels.is_binary() {
             return Ok(learner.labels.read(label)?.target);

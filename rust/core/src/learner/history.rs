@@ -1,4 +1,4 @@
-//! When each feature was learned from.
+//! In which rounds each feature was learned.
 
 /// Rounds count the events learned, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct FeatureHistory {
 }
 
 impl FeatureHistory {
-    /// Of a feature that is learned from for the first time in this round, which still has to be noted.
+    /// The history of a feature that is first learned in this round; [`Self::note`] has yet to count it.
     pub fn new(round: u64) -> Self {
         Self { first: round, last: 0, times: 0 }
     }
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_round_stays_and_the_last_moves() {
+    fn the_first_round_is_kept_and_the_last_is_updated() {
         let mut history = FeatureHistory::new(3);
         for round in [3, 5, 9] {
             history.note(round);

@@ -1,4 +1,4 @@
-//! Learning an event: everything that can fail first, then everything that changes.
+//! Learning an event: first everything that can fail, then everything that changes the learner.
 
 use crate::error::Error;
 use crate::event::{Feature, FeatureId, Name, Names, UNKNOWN};
@@ -8,32 +8,32 @@ use crate::learner::history::FeatureHistory;
 use crate::learner::{Learner, known};
 use crate::model::example::{CachedProducts, Example, Outcome};
 
-/// An event's names, and behind them the learner's own.
-struct WithOwn<'a, N: ?Sized> {
+/// An event's names, followed by those of the learner's own features.
+struct NamesWithOwn<'a, N: ?Sized> {
     names: &'a N,
     given: usize,
     own: &'static [Name<'static>],
 }
 
-impl<N: Names + ?Sized> Names for WithOwn<'_, N> {
+impl<N: Names + ?Sized> Names for NamesWithOwn<'_, N> {
     fn name(&self, position: usize) -> Name<'_> {
         match position.checked_sub(self.given) {
             None => self.names.name(position),
-            Some(place) => self.own[place],
+            Some(index) => self.own[index],
         }
     }
 }
 
-/// What becomes of an event's new names.
+/// Which of an event's new names are learned.
 struct Admission {
-    /// Positions of those that are learned, in the order in which they get their ids.
+    /// Their positions, in the order in which they get ids.
     new: Vec<usize>,
-    /// How many found no room.
+    /// The number of names that there was no room for.
     refused: u64,
 }
 
 impl Learner {
-    /// Learn an event of the stream that no decision was made about. True if it had new names.
+    /// Learn an event of the stream without deciding on it first. True if it had new names.
     pub fn learn(
         &mut self,
         event: &mut EventBuffer,
@@ -45,17 +45,17 @@ impl Learner {
             self.labels.read(label)?;
             self.vocabulary.room_for(event.features.len())?;
             self.model.check(&event.features)?;
-            self.commit(event, names); // nothing can fail from here on
+            self.commit(event, names); // from here on nothing can fail
         }
         let grew = self.learn_decided(&mut event.features, names, label, 1.0, None)?;
         self.commit(event, names);
         Ok(grew)
     }
 
-    /// Learn an event that was decided on before: its features as [`Self::decide`] left them, the
-    /// learner's own at their end. `weight` is what the label counts for the probabilities, `products`
-    /// those of the decision if nothing was learned since. New names get their ids, which are filled
-    /// in. True if there were any. Where features are evicted, no earlier id is right any more.
+    /// Learn an event that was decided on earlier. `features` are as [`Self::decide`] left them, the
+    /// learner's own at the end. `weight` is the weight of the label in the calibration, `products` are those
+    /// of the decision if nothing was learned since. New names get their ids, which are filled in. True if
+    /// there were any. If features are evicted, all earlier ids are invalid.
     pub fn learn_decided(
         &mut self,
         features: &mut [Feature],
@@ -68,15 +68,15 @@ impl Learner {
             return self.learn_decided(&mut known(features), names, label, weight, None);
         }
         let given = features.len() - self.own_names().len();
-        let names = WithOwn { names, given, own: self.own_names() };
+        let names = NamesWithOwn { names, given, own: self.own_names() };
         let parsed = self.labels.read(label)?;
         let admission = self.admit(features, &names)?;
-        let left; // what is left of an event whose names were refused
+        let learnable; // the features left if names were refused
         let (features, products) = if admission.refused == 0 {
             (&*features, products)
         } else {
-            left = known(features);
-            (&left[..], None)
+            learnable = known(features);
+            (&learnable[..], None)
         };
         let example = self.example(features, parsed.target, admission.new.len(), products);
         let outcome = self.model.learn(&example, self.scaler.as_ref(), &mut self.draws)?;
@@ -94,12 +94,12 @@ impl Learner {
         Ok(!admission.new.is_empty())
     }
 
-    /// Give an event's new names the ids that they will get, in the order of the names, except those
-    /// that find no room here or in the scaler.
+    /// Fill in the ids that an event's new names will get, in the sorted order of the names. Names without
+    /// room, here or in the scaler, keep `UNKNOWN`.
     fn admit(
         &self,
         features: &mut [Feature],
-        names: &WithOwn<'_, impl Names + ?Sized>,
+        names: &NamesWithOwn<'_, impl Names + ?Sized>,
     ) -> Result<Admission, Error> {
         let mut new: Vec<usize> = Vec::new();
         let unknown = |some, feature: &Feature| some | (feature.id == UNKNOWN);
@@ -107,7 +107,7 @@ impl Learner {
             new.extend((0..features.len()).filter(|&i| features[i].id == UNKNOWN));
             new.sort_unstable_by(|&a, &b| names.name(a).cmp(&names.name(b)));
         }
-        let refused = self.refuse(&mut new, features, names.given);
+        let refused = self.remove_refused(&mut new, features, names.given);
         self.vocabulary.room_for(new.len())?;
         for (rank, &position) in new.iter().enumerate() {
             features[position].id = (self.vocabulary.len() + rank) as FeatureId;
@@ -115,8 +115,8 @@ impl Learner {
         Ok(Admission { new, refused })
     }
 
-    /// Take those of an event's new names out that find no room, and count them.
-    fn refuse(&self, new: &mut Vec<usize>, features: &[Feature], given: usize) -> u64 {
+    /// Remove the new names that there is no room for; returns how many.
+    fn remove_refused(&self, new: &mut Vec<usize>, features: &[Feature], given: usize) -> u64 {
         let (Some(capacity), false) = (self.config.capacity, new.is_empty()) else { return 0 };
         let carried = features[..given].iter().filter(|feature| feature.id != UNKNOWN).count();
         let mut room = capacity.room(self.given_names(), carried);
@@ -124,14 +124,14 @@ impl Learner {
         new.retain(|&position| {
             let own = position >= given;
             let left_out = self.scaler.is_some() && is_left_out(features[position].value);
-            let comes = own || (room > 0 && !left_out);
-            room -= usize::from(comes && !own);
-            comes
+            let admitted = own || (room > 0 && !left_out);
+            room -= usize::from(admitted && !own);
+            admitted
         });
         (all - new.len()) as u64
     }
 
-    /// What the model is to learn.
+    /// The example for the model.
     fn example<'a>(
         &self,
         features: &'a [Feature],
@@ -153,7 +153,7 @@ impl Learner {
         }
     }
 
-    /// Tell whoever follows the labels.
+    /// Pass a label to the known labels, the query rule and the calibration.
     fn learn_label(&mut self, parsed: &ParsedLabel, label: &Label, outcome: &Outcome, weight: f64) {
         self.labels.learn(parsed, label);
         self.query.on_learned(outcome.mistake);
@@ -162,13 +162,14 @@ impl Learner {
         }
     }
 
-    fn insert_names(&mut self, new: &[usize], names: &WithOwn<'_, impl Names + ?Sized>) {
+    /// Add new names to the vocabulary and to what is kept per name.
+    fn insert_names(&mut self, new: &[usize], names: &NamesWithOwn<'_, impl Names + ?Sized>) {
         for &position in new {
             let name = names.name(position);
             let id = self.vocabulary.insert(name);
             self.history.push(FeatureHistory::new(self.learned));
-            if let Some(place) = position.checked_sub(names.given) {
-                self.own_ids[place] = id;
+            if let Some(index) = position.checked_sub(names.given) {
+                self.own_ids[index] = id;
             }
             if let Some(scaler) = &mut self.scaler {
                 scaler.on_learned(name);

@@ -1,5 +1,5 @@
-//! A learner: a model with everything around it that all models share: names, labels, questions,
-//! counters, the running scaler.
+//! A learner: a model together with what all models share: names, labels, questions, counters, the
+//! running scaler.
 
 pub mod batch;
 pub mod decision;
@@ -34,13 +34,13 @@ use crate::storage::vocabulary::Vocabulary;
 pub struct Config {
     pub model: ModelConfig,
     pub query: QueryRule,
-    /// Whether raw values are brought to one scale.
+    /// Whether a running scaler brings raw values to one scale.
     pub scaled: bool,
-    /// Only the names of the first learned round are ever used.
+    /// Whether only the names of the first event learned are used.
     pub closed: bool,
-    /// How many names are kept, if not all.
+    /// The limit of the number of names, if there is one.
     pub capacity: Option<Capacity>,
-    /// A summary needs a scaler.
+    /// The features that the learner adds to every event; a summary needs a scaler.
     pub own: OwnFeatures,
     pub labels: Labels,
     pub seed: u64,
@@ -56,7 +56,9 @@ pub struct Learner {
     labels: Labels,
     query: Query,
     calibration: Calibration,
+    /// One number per query decision.
     coins: Generator,
+    /// The random numbers of models and sparsifiers. Only learning advances it.
     draws: Generator,
     /// Ids of the learner's own features, in order; `UNKNOWN` until they are learned.
     own_ids: Vec<FeatureId>,
@@ -115,12 +117,12 @@ impl Learner {
         self.learned
     }
 
-    /// How often a new name was left out of an event learned, for want of room.
+    /// How often a new name was left out of an event learned, because there was no room for it.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Features evicted. When it grows, feature ids change.
+    /// Features evicted. Whenever this number grows, feature ids change.
     pub fn evicted(&self) -> u64 {
         self.evicted
     }
@@ -160,18 +162,18 @@ impl Learner {
         self.model.weight(id, vector)
     }
 
-    /// What the model says of itself beside its weights.
+    /// A sentence on the state of the model beside its weights.
     pub fn note(&self) -> Option<String> {
         self.model.note()
     }
 
-    /// How many names it knows, learned or only observed.
-    pub fn names_met(&self) -> usize {
+    /// The number of names learned, or observed by the scaler if those are more.
+    pub fn name_count(&self) -> usize {
         let observed = self.scaler.as_ref().map_or(0, |scaler| scaler.vocabulary().len());
         self.vocabulary.len().max(observed)
     }
 
-    /// Whether values are scaled, and so differ from what an event gave.
+    /// Whether values are scaled.
     pub fn is_scaled(&self) -> bool {
         self.scaler.is_some()
     }
@@ -181,7 +183,7 @@ impl Learner {
         self.config.own.names()
     }
 
-    /// Whether a new name means nothing to this learner.
+    /// Whether new names are ignored.
     fn is_closed(&self) -> bool {
         self.config.closed && self.learned > 0
     }
@@ -193,7 +195,7 @@ impl Learner {
         })
     }
 
-    /// Names learned, without the learner's own.
+    /// Names learned from events, without the learner's own features.
     fn given_names(&self) -> usize {
         let own = self.own_ids.iter().filter(|&&id| id != UNKNOWN).count();
         self.vocabulary.len() - own
@@ -210,7 +212,7 @@ impl Learner {
         self.model.scores(features, &self.draws)
     }
 
-    /// A prediction in the form in which the learner speaks of labels; in regression the number.
+    /// The predicted label, written as the learner writes labels; in regression the number.
     pub fn prediction(&self, class: Option<usize>, margin: f64) -> Option<Label> {
         if self.labels.is_number() {
             return Some(Label::Real(margin));
@@ -218,7 +220,7 @@ impl Learner {
         class.map(|class| self.labels.label(class))
     }
 
-    /// One probability per known label, by what the labels learned so far say of the margins.
+    /// One probability per known label, calibrated by the labels learned so far.
     pub fn probabilities(&self, features: &[Feature]) -> Result<Vec<f64>, Error> {
         if self.labels.is_number() {
             return Err(Error::Parameter(
@@ -234,8 +236,8 @@ impl Learner {
         Ok(self.calibration.probabilities(&scores))
     }
 
-    /// Predict an event of the stream and decide whether to ask: draws one coin. The features
-    /// are left as the model sees them.
+    /// Predict an event of the stream and decide whether to ask: draws one coin. Leaves the features as the
+    /// model uses them: scaled, the learner's own at the end.
     pub fn decide(
         &mut self,
         event: &mut EventBuffer,
@@ -248,7 +250,8 @@ impl Learner {
         Ok(decision)
     }
 
-    /// Whether to ask for the label of an event that the scaler does not count: draws one coin.
+    /// Whether to ask for the label of an event that the scaler does not count. Draws one coin and moves the
+    /// query rule's state.
     pub fn query(&mut self, features: &[Feature]) -> Result<bool, Error> {
         let scaled = match &self.scaler {
             None => Scaled::No,
@@ -260,9 +263,9 @@ impl Learner {
 
     fn ask(&mut self, features: &[Feature], scaled: Scaled) -> Result<Decision, Error> {
         let score = self.model.score(features, &self.draws)?;
-        let now = self.query_context(&score, features, scaled)?;
+        let context = self.query_context(&score, features, scaled)?;
         let coin = self.coins.uniform();
-        let decision = Decision::new(&score, self.query.ask(now, coin));
+        let decision = Decision::new(&score, self.query.ask(context, coin));
         self.seen += 1;
         self.asked += u64::from(decision.asked);
         Ok(decision)
@@ -293,16 +296,16 @@ impl Learner {
         })
     }
 
-    /// What each feature adds to the margin, and what [`Self::decide`] would say. Changes nothing.
+    /// What each feature adds to the margin, and what [`Self::decide`] would decide. Changes nothing.
     pub fn explain(&self, features: &[Feature]) -> Result<(Vec<f64>, Decision), Error> {
         let score = self.model.score(features, &self.draws)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
-        let now = self.query_context(&score, features, scaled)?;
-        let decision = Decision::new(&score, self.query.clone().ask(now, 1.0));
+        let context = self.query_context(&score, features, scaled)?;
+        let decision = Decision::new(&score, self.query.clone().ask(context, 1.0));
         Ok((self.model.contributions(features, &self.draws), decision))
     }
 
-    /// What else the model can say of an event, by name. Changes nothing.
+    /// Further numbers of the model about an event, by name. Changes nothing.
     pub fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
         self.model.details(features)
     }

@@ -1,4 +1,4 @@
-//! From an event as it came to an event as the model sees it: ids, scaled values, own features.
+//! From a raw event to an event as the model uses it: ids, scaled values, the learner's own features.
 
 use crate::error::Error;
 use crate::event::{Feature, FeatureId, Names, UNKNOWN};
@@ -6,7 +6,7 @@ use crate::learner::Learner;
 use crate::learner::event_buffer::{EventBuffer, LEFT_OUT, SelectedNames};
 
 impl Learner {
-    /// Find the ids of an event's features, and where the scaler keeps their statistics.
+    /// Find the ids of an event's features, and of their statistics in the scaler.
     pub fn look_up(
         &self,
         names: &(impl Names + ?Sized),
@@ -19,8 +19,8 @@ impl Learner {
 
     /// Find the ids of an event's features.
     ///
-    /// A feature whose id is not `UNKNOWN` was looked up before, and [`Self::evicted`] has not grown
-    /// since.
+    /// Ids other than `UNKNOWN` are kept: the caller has found them earlier, and [`Self::evicted`] has not
+    /// grown since.
     pub fn find_ids(
         &self,
         names: &(impl Names + ?Sized),
@@ -37,7 +37,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Find where the scaler keeps their statistics; ids that are not `UNKNOWN` were found before.
+    /// Find the ids of their statistics in the scaler; ids other than `UNKNOWN` are kept.
     fn find_stats_ids(&self, names: &(impl Names + ?Sized), event: &mut EventBuffer) {
         if let Some(scaler) = &self.scaler {
             event.stats_ids.resize(event.features.len(), UNKNOWN);
@@ -49,7 +49,8 @@ impl Learner {
         }
     }
 
-    /// Bring an event that is not part of the stream to what the model sees of it.
+    /// Bring an event that is not part of the stream into the form that the model uses. Changes nothing but
+    /// the event.
     pub fn transform(&self, event: &mut EventBuffer) -> Result<(), Error> {
         if let Some(scaler) = &self.scaler {
             let EventBuffer { features, stats_ids, stats, .. } = event;
@@ -59,7 +60,8 @@ impl Learner {
         Ok(())
     }
 
-    /// The same for an event of the stream, which the scaler counts; [`Self::commit`] makes that last.
+    /// The same for an event of the stream, which the scaler counts. Only [`Self::commit`] stores the new
+    /// statistics.
     pub(super) fn observe(
         &self,
         event: &mut EventBuffer,
@@ -92,7 +94,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Make what was observed last, if it does not already.
+    /// Store the statistics of an observed event, unless that was done already.
     pub(super) fn commit(&mut self, event: &mut EventBuffer, names: &(impl Names + ?Sized)) {
         if let (Some(scaler), true) = (&mut self.scaler, event.pending) {
             event.pending = false;
@@ -119,8 +121,8 @@ impl Learner {
     }
 }
 
-/// Of an event with more new names than the scaler has room for, the positions of those that it
-/// counts: the known ones and the first of the new in the order of the names.
+/// The positions of the features that the scaler counts, if it has no room for all new names: the known names
+/// and the first `room` new ones in sorted order.
 fn counted(event: &EventBuffer, names: &(impl Names + ?Sized), room: usize) -> Vec<usize> {
     let (mut new, mut positions): (Vec<usize>, Vec<usize>) =
         (0..event.stats_ids.len()).partition(|&position| event.stats_ids[position] == UNKNOWN);

@@ -8,7 +8,7 @@ pub enum OwnFeatures {
     None,
     /// A feature of value 1.
     Intercept,
-    /// The factor and the energy that the scaler finds in the event, and a small constant.
+    /// The event's factor and energy, which the scaler computes, and a small constant.
     Summary,
 }
 
@@ -25,7 +25,7 @@ impl OwnFeatures {
         }
     }
 
-    /// Call `add` with each of their values, of an event with this factor and energy.
+    /// Call `add` with each of their values, for an event with this factor and energy.
     pub fn for_each(self, [factor, energy]: [f64; 2], add: impl FnMut(f64)) {
         match self {
             Self::None => {}

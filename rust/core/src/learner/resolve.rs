@@ -1,7 +1,7 @@
-//! From the names of a record to feature ids, with as little hashing as possible.
+//! Finds the feature ids of a record's names, with as little hashing as possible.
 //!
-//! Unless features are evicted an id never changes, so what was found stays found: columns and small
-//! numbers have a table, and texts that came lately a place each in another, by a few of their bytes.
+//! Unless features are evicted an id never changes, so ids can be cached. Columns and small numbers have a
+//! table. Recent texts are in another table, by a fingerprint of a few of their bytes.
 
 use crate::event::{Feature, FeatureId, Names, UNKNOWN};
 use crate::learner::Learner;
@@ -10,13 +10,13 @@ use crate::readers::fingerprint::Fingerprint;
 use crate::readers::record::{NameRef, RecordNames, is_there_twice};
 use crate::storage::vocabulary::Vocabulary;
 
-/// Numbers below this have a place in the table.
+/// Numbers below this are in the table of numbers.
 const SMALL: i64 = 1 << 22;
-/// Pairs of places for texts, at first and at most.
+/// The smallest and the largest number of pairs in the table of texts.
 const FEWEST: usize = 1 << 7;
 const MOST: usize = 1 << 16;
 
-/// A text met lately.
+/// A recent text and its id.
 #[derive(Clone, Copy)]
 struct CachedName {
     fingerprint: Fingerprint,
@@ -25,18 +25,18 @@ struct CachedName {
 
 const NONE: CachedName = CachedName { fingerprint: Fingerprint::NONE, id: UNKNOWN };
 
-/// Two texts that share a line of the cache.
+/// Two texts with the same place in the table, in one cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct CacheLine([CachedName; 2]);
 
-/// Slots by number, by column and by text.
+/// Cached ids by number, by column and by text.
 #[derive(Default)]
 struct IdCache {
     numbers: Vec<FeatureId>,
     columns: Vec<FeatureId>,
     texts: Vec<CacheLine>,
-    /// What is left of the hash of a text, shifted by this, is the place of its pair.
+    /// The hash of a text, shifted right by this, is the index of its pair.
     shift: u32,
 }
 
@@ -96,11 +96,11 @@ impl IdCache {
         fingerprint: Fingerprint,
     ) -> FeatureId {
         if let Some(CacheLine(pair)) = self.texts.get((fingerprint.hash() >> self.shift) as usize) {
-            for met in pair {
-                if met.fingerprint == fingerprint
-                    && (fingerprint.is_all() || is_name(vocabulary, met.id, given, position))
+            for cached in pair {
+                if cached.fingerprint == fingerprint
+                    && (fingerprint.is_all() || is_name(vocabulary, cached.id, given, position))
                 {
-                    return met.id;
+                    return cached.id;
                 }
             }
         }
@@ -131,6 +131,7 @@ impl IdCache {
     }
 }
 
+/// Whether an id is that of the name at a position: fingerprints of long texts may be equal by chance.
 #[inline(never)]
 fn is_name(
     vocabulary: &Vocabulary,
@@ -141,18 +142,19 @@ fn is_name(
     vocabulary.name(id) == given.name(position)
 }
 
+/// Finds the ids of a file's names, record after record.
 #[derive(Default)]
 pub struct NameResolver {
     ids: IdCache,
     stats_ids: IdCache,
-    /// The event in which an id was met last, to see a name that is there twice.
-    met: Vec<u64>,
+    /// The last event that carried each id, to detect a name that an event has twice.
+    last_event: Vec<u64>,
     events: u64,
 }
 
 impl NameResolver {
-    /// Fill in the ids of a record's features and of their statistics, and refuse a name that is there twice or is the
-    /// learner's own.
+    /// Fill in the ids of a record's features and of their statistics. Refuse a name that the record has
+    /// twice, or that is one of the learner's own.
     pub fn find(
         &mut self,
         learner: &Learner,
@@ -192,20 +194,21 @@ impl NameResolver {
         Ok(())
     }
 
+    /// Refuse a name that the record has twice.
     fn check(
         &mut self,
         features: &[Feature],
         names: usize,
         given: &RecordNames<'_>,
     ) -> Result<(), String> {
-        if self.met.len() < names {
-            self.met.resize(names.next_power_of_two(), 0);
+        if self.last_event.len() < names {
+            self.last_event.resize(names.next_power_of_two(), 0);
         }
         let mut unknown = 0;
         for (position, feature) in features.iter().enumerate() {
             if feature.id == UNKNOWN {
                 unknown += 1;
-            } else if std::mem::replace(&mut self.met[feature.id as usize], self.events)
+            } else if std::mem::replace(&mut self.last_event[feature.id as usize], self.events)
                 == self.events
             {
                 return Err(is_there_twice(given.name(position)));
@@ -226,15 +229,15 @@ mod tests {
     use crate::event::Name;
 
     #[test]
-    fn an_id_is_that_of_the_vocabulary_whatever_was_met_before() {
+    fn a_cached_id_is_always_that_of_the_vocabulary() {
         let mut texts: Vec<String> = (0..3_000).map(|i| format!("word-{i}")).collect();
         texts.extend((0..300).map(|i| format!("begins-alike-{i}-ends-alike")));
         texts.extend((0..20).map(|length| "x".repeat(length)));
         texts.push("äöü".to_owned());
         let mut vocabulary = Vocabulary::default();
-        let mut known = IdCache::default();
+        let mut cache = IdCache::default();
         for round in 0..4 {
-            // In a line each has others beside it, in the texts too; some are learned later.
+            // Each name has others beside it in the line and in the texts. Some are learned later.
             let line = texts.join("\"");
             let (mut places, mut start) = (Vec::new(), 0);
             for text in &texts {
@@ -249,7 +252,7 @@ mod tests {
             places.extend((0..20).map(NameRef::Column));
             let given = RecordNames { line: &line, header: &texts, texts: &line, places: &places };
             for position in 0..places.len() {
-                let id = known.find(&vocabulary, &given, position);
+                let id = cache.find(&vocabulary, &given, position);
                 assert_eq!(id, vocabulary.id(given.name(position)), "{}", given.name(position));
             }
             for position in (round..places.len()).step_by(3) {
@@ -260,6 +263,6 @@ mod tests {
             }
         }
         assert_ne!(vocabulary.id(Name::Text("word-7")), UNKNOWN);
-        assert!((vocabulary.len()..MOST).contains(&known.texts.len()));
+        assert!((vocabulary.len()..MOST).contains(&cache.texts.len()));
     }
 }

@@ -1,8 +1,7 @@
 //! The model file: what a learner has learned, as bytes. `docs/model-file.md` describes it.
 //!
-//! The state holds what changes; the parameters stand in the header, which this crate carries
-//! as text and does not read. Nothing is trusted: a state that passed its checksum but does not
-//! fit its learner is refused.
+//! The state holds what changes. The parameters are in the header, a text that this crate does not read. Nothing
+//! is trusted: a state with a right checksum that does not fit its learner is refused.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +17,7 @@ use crate::scaling::{RunningScaler, ScalerState};
 use crate::storage::rng::Generator;
 
 const MAGIC: &[u8; 8] = b"HEADWATR";
-/// An older file is refused: nothing of it has been released.
+/// Files of any other version are refused.
 pub const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
@@ -70,7 +69,7 @@ pub fn write(learner: &Learner, header: &str) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// The header and the state of a model file, its checksum tested.
+/// The header and the state of a model file, after checking its checksum.
 pub fn split(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
     let damaged = |what: &str| Error::State(format!("model file: {what}."));
     let mut rest = bytes;
@@ -105,14 +104,15 @@ pub fn split(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
     Ok((header, state))
 }
 
-/// A reason that may quote the file, control characters made visible.
-fn visible(reason: &str) -> String {
-    let show = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
-    reason.chars().map(show).collect()
+/// A reason that may quote the file, with control characters escaped.
+fn escaped(reason: &str) -> String {
+    let escape =
+        |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+    reason.chars().map(escape).collect()
 }
 
-/// Compares what is written to it with what is expected: the part that has not come yet, none if
-/// something else came.
+/// Compares what is written to it with expected bytes. Holds the expected bytes that are still to be written;
+/// none once something else was written.
 struct ExpectedBytes<'a>(Option<&'a [u8]>);
 
 impl std::io::Write for ExpectedBytes<'_> {
@@ -161,10 +161,10 @@ impl Learner {
         }
     }
 
-    /// A learner with this configuration in the state that `bytes` hold.
+    /// A learner with this configuration and the state in `bytes`.
     pub fn restore(config: Config, bytes: &[u8]) -> Result<Self, Error> {
         let unreadable = |what: String| {
-            let what = visible(&what);
+            let what = escaped(&what);
             Error::State(format!("model file: its state cannot be read: {what}."))
         };
         let state: LearnerState =
@@ -182,6 +182,7 @@ impl Learner {
         Ok(learner)
     }
 
+    /// Put a saved state into a new learner.
     fn adopt(&mut self, state: &LearnerState<'_>) -> Result<(), &'static str> {
         state.check(&self.labels)?;
         for &name in &state.names {
@@ -193,7 +194,7 @@ impl Learner {
         for (id, &name) in self.own_ids.iter_mut().zip(self.config.own.names()) {
             *id = self.vocabulary.id(name);
         }
-        if self.config.capacity.is_some_and(|bound| self.given_names() > bound.most()) {
+        if self.config.capacity.is_some_and(|capacity| self.given_names() > capacity.most()) {
             return Err("it has more names than it should");
         }
         for ((&first, &last), &times) in state.first.iter().zip(&state.last).zip(&state.times) {

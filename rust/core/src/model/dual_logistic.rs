@@ -3,11 +3,11 @@
 //! The problem is `min ½‖w‖² + Σ_j C_j ln(1 + exp(−y_j w·x_j))`. Its solution is `w = Σα_j y_j x_j` with
 //! `0 < α_j < C_j`. A step finds the best α of one event, the others as they are: with `Q = ‖x‖²` and
 //! `β = y w·x − Qα` it solves `u + Q C_y σ(u) + β = 0` by Newton's method; then `α = C_y σ(u)`.
-//! A label brings one step on its event and `replay` more on stored events in turn. An event that
-//! leaves the store stays in w as it is.
+//! A label causes one step on its event and `replay` more on stored events in turn. An event that is dropped from
+//! the store keeps its part in w.
 //! Classes weigh the same however rare they are: `C_y = C·½(N + 2)/(N_y + 1)`, N labels learned, N_y of
-//! them y. Without balance all labels do: `C_y = C`. With several classes each has a weight vector that
-//! tells it from the rest.
+//! them y. Without balance all labels weigh the same: `C_y = C`. With several classes each has one weight
+//! vector that separates it from the rest.
 //! Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM* (2008); Yu, Huang
 //! and Lin, *Dual coordinate descent methods for logistic regression*, MLJ 85 (2011).
 
@@ -28,45 +28,45 @@ use crate::storage::math::{exp, ln, logistic, softplus};
 use crate::storage::rng::Generator;
 use crate::storage::weights::{Step, Weights, WeightsState};
 
-/// Larger values of ‖x‖² are refused; below it no sum of steps can overflow.
+/// Events with a larger ‖x‖² are refused; below it no sum of steps overflows.
 const LARGEST_NORM: f64 = 1e100;
 /// A weight in a file must not be larger.
 const LARGEST_WEIGHT: f64 = 1e150;
 
 const MOST_STEPS: u32 = 20; // of Newton's method
-const HALLEY: f64 = 0.5; // below this its steps are made better
-const NEAR: f64 = 1e-4; // where it stops: what is left is its cube
+const HALLEY: f64 = 0.5; // shorter steps are improved to Halley's
+const NEAR: f64 = 1e-4; // the search stops at a shorter step: the error left is about its cube
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DualLogisticConfig {
     pub c: f64,
-    /// Stored events that a label brings a step on.
+    /// Steps on stored events per label.
     pub replay: u32,
-    /// Events stored.
+    /// The most events stored.
     pub memory: u32,
-    /// Whether classes weigh the same, or labels do.
+    /// Whether all classes weigh the same; otherwise all labels do.
     pub balance: bool,
     pub multiclass: bool,
     pub sparsifier: Sparsifier,
-    /// An example with new names sets the weights to 0 first.
+    /// An example with new names first sets all weights to 0.
     pub restarts: bool,
 }
 
 impl DualLogisticConfig {
-    /// C_y of a class that `same` of all labels learned are of.
+    /// C_y of a class that has `same` of the `total` labels learned.
     fn class_weight(self, same: f64, total: f64) -> f64 {
         if self.balance { self.c * 0.5 * (total + 2.0) / (same + 1.0) } else { self.c }
     }
 }
 
-/// A labelled event.
+/// A labelled event in the store.
 #[derive(Clone, Debug, Default)]
 struct StoredExample {
     features: Vec<Feature>,
-    /// Σx² of all but the last few, which are the learner's own if it has any: those may change.
+    /// Σx² without the last [`OWN_FEATURES`] features, which may be the learner's own: their values change.
     squares: f64,
     class: usize,
-    /// α in each weight vector; vectors beyond them have 0.
+    /// α for each weight vector; 0 for vectors beyond the last.
     alphas: Vec<f64>,
 }
 
@@ -74,11 +74,11 @@ struct StoredExample {
 pub struct DualLogistic {
     config: DualLogisticConfig,
     weights: Weights,
-    /// Labels learned of each class.
+    /// Labels learned per class.
     counts: Vec<u64>,
     /// The oldest first.
     store: VecDeque<StoredExample>,
-    /// The stored event that was taken last.
+    /// The stored event of the last replay step.
     cursor: usize,
 }
 
@@ -100,7 +100,7 @@ struct StoredExampleState {
 }
 
 impl StoredExample {
-    /// Where the last few begin.
+    /// Where the last [`OWN_FEATURES`] features begin.
     fn own(&self) -> usize {
         self.features.len().saturating_sub(OWN_FEATURES)
     }
@@ -119,11 +119,12 @@ impl StoredExample {
     }
 }
 
-/// The α that is best for an event, its α being `old` and `y w·x` being `margin`.
+/// The best α of an event whose α is `old` and whose `y w·x` is `margin`.
 ///
-/// The root of `h(u) = u + Q C σ(u) + β` is minus the margin after the step. An event that had its turn
-/// before hardly moves, so the search begins at minus the margin that is; where that is far, at
-/// `−β/(1 + Q C/4)`. As |h''| ≤ h', steps below ½ lead to the root, and Halley's cube their error.
+/// The root of `h(u) = u + Q C σ(u) + β` is minus the margin after the step. The α of an event that was
+/// stepped on earlier hardly changes, so the search begins at minus the current margin; if that is far from the
+/// root, at `−β/(1 + Q C/4)`. As |h''| ≤ h', steps below ½ converge, and Halley's correction makes the
+/// convergence cubic.
 fn best_alpha(old: f64, margin: f64, squared_norm: f64, c: f64) -> f64 {
     let beta = margin - squared_norm * old;
     let slope = squared_norm * c;
@@ -179,7 +180,7 @@ impl ModelKind for DualLogistic {
         self.is_multiclass().then(|| self.weights.dots(features))
     }
 
-    /// The logistic function of each score, the class weights taken back.
+    /// The logistic function of each score, corrected for the class weights.
     fn probabilities(&self, features: &[Feature]) -> Option<Vec<f64>> {
         let scores = self.weights.dots(features);
         let log_odds: Vec<f64> =
@@ -187,7 +188,7 @@ impl ModelKind for DualLogistic {
         if !self.config.multiclass {
             return Some(vec![logistic(-log_odds[0]), logistic(log_odds[0])]);
         }
-        // ln σ(z), so that the largest of small ones still counts
+        // ln σ(z): σ(z) itself may underflow for all classes
         let logs = log_odds.iter().map(|z| -softplus(-z));
         let top = logs.clone().fold(f64::NEG_INFINITY, f64::max);
         let parts: Vec<f64> = logs.map(|log| exp(log - top)).collect();
@@ -199,7 +200,7 @@ impl ModelKind for DualLogistic {
         true
     }
 
-    /// Whether steps on an event would be refused.
+    /// Refuse an event whose values are too large for later steps.
     fn check(&self, features: &[Feature]) -> Result<(), Error> {
         if squared_norm(features)? <= LARGEST_NORM {
             return Ok(());
@@ -225,11 +226,11 @@ impl ModelKind for DualLogistic {
         }
         if restart {
             self.weights.clear();
-            self.forget();
+            self.clear_store();
         }
         let kept = self.config.sparsifier.kept(example.names, false);
         self.learn_class(example.features, class, scaler, (kept, draws));
-        // Its probabilities are its own, so there are no scores to learn a slope from.
+        // The model has probabilities of its own: no scores for the calibration.
         Ok(Outcome { mistake, scores: Scores::None })
     }
 
@@ -300,7 +301,7 @@ impl ModelKind for DualLogistic {
         {
             return Err("it stores more events than it should");
         }
-        self.forget();
+        self.clear_store();
         for one in &state.store {
             if one.ids.len() != one.values.len()
                 || one.ids.iter().any(|&id| id as usize >= names)
@@ -335,6 +336,7 @@ impl DualLogistic {
         self.config.multiclass
     }
 
+    /// Whether the prediction was another class.
     fn predicts_another(&self, example: &Example<'_>, class: usize) -> bool {
         if self.config.multiclass {
             return scores::largest(&self.weights.dots(example.features), None) != Some(class);
@@ -344,8 +346,8 @@ impl DualLogistic {
         example.target.sign() * margin <= 0.0
     }
 
-    /// By how much the class weights have moved the log-odds of a vector's class, taken back:
-    /// ln((N_y + 1)/(N − N_y + 1)); 0 without them.
+    /// What corrects the log-odds of a vector's class for the class weights: ln((N_y + 1)/(N − N_y + 1)); 0
+    /// without balance.
     fn prior(&self, vector: usize) -> f64 {
         if !self.config.balance {
             return 0.0;
@@ -358,20 +360,20 @@ impl DualLogistic {
         self.counts.iter().sum::<u64>() as f64
     }
 
-    /// Labels learned of the class that a vector tells from the rest.
+    /// Labels learned of the class that a vector separates from the rest.
     fn count_of(&self, vector: usize) -> f64 {
         let class = if self.config.multiclass { vector } else { 1 };
         self.counts.get(class).map_or(0.0, |&count| count as f64)
     }
 
-    /// Forget all events, whose part in the weights is gone.
-    fn forget(&mut self) {
+    /// Drop all stored events, after the weights were set to 0.
+    fn clear_store(&mut self) {
         self.store.clear();
         self.cursor = 0;
     }
 
-    /// Learn an event, whose features and class have their places in the weights; of every vector
-    /// that moves, `kept` weights are left by the sparsifier.
+    /// Learn an event. There are weights for its features and its class already. The sparsifier keeps `kept`
+    /// weights of every vector.
     fn learn_class(
         &mut self,
         features: &[Feature],
@@ -383,24 +385,24 @@ impl DualLogistic {
             self.counts.resize(class + 1, 0);
         }
         self.counts[class] += 1;
-        self.put(features, class);
+        self.store_event(features, class);
         let newest = self.store.len() - 1;
         self.step(newest, kept, draws);
         for _ in 0..self.config.replay {
             self.cursor = if self.cursor < newest { self.cursor + 1 } else { 0 };
             if self.cursor != newest {
-                self.restate(self.cursor, scaler);
+                self.refresh_factor(self.cursor, scaler);
             }
             self.step(self.cursor, kept, draws);
         }
     }
 
-    /// Put an event into the store; the oldest leaves if there are too many.
-    fn put(&mut self, features: &[Feature], class: usize) {
+    /// Store an event; a full store drops the oldest.
+    fn store_event(&mut self, features: &[Feature], class: usize) {
         let mut example = StoredExample::default();
         if self.store.len() >= self.config.memory as usize {
             example = self.store.pop_front().unwrap_or_default();
-            self.cursor = self.cursor.saturating_sub(1); // it stays with its event
+            self.cursor = self.cursor.saturating_sub(1); // it stays at its event
         }
         example.features.clear();
         example.features.extend_from_slice(features);
@@ -410,12 +412,12 @@ impl DualLogistic {
         self.store.push_back(example);
     }
 
-    /// Bring the factor of a stored event up to date, and its part in the weights.
-    fn restate(&mut self, place: usize, scaler: Option<&RunningScaler>) {
+    /// Recompute the factor of a stored event by the current loadings, and its part in the weights.
+    fn refresh_factor(&mut self, place: usize, scaler: Option<&RunningScaler>) {
         let StoredExample { features, class, alphas, .. } = &mut self.store[place];
         let Some(at) = features.len().checked_sub(OWN_FEATURES) else { return };
-        let Some(now) = scaler.and_then(|scaler| scaler.factor(&features[..at])) else { return };
-        let change = now - std::mem::replace(&mut features[at].value, now);
+        let Some(factor) = scaler.and_then(|scaler| scaler.factor(&features[..at])) else { return };
+        let change = factor - std::mem::replace(&mut features[at].value, factor);
         let one = [Feature { id: features[at].id, value: 1.0 }];
         for (vector, alpha) in alphas.iter().enumerate() {
             let sign = sign(self.config.multiclass, vector, *class);
@@ -423,12 +425,13 @@ impl DualLogistic {
         }
     }
 
+    /// A step on the α of a stored event, in every weight vector.
     fn step(&mut self, place: usize, kept: usize, draws: &mut Generator) {
         let vectors = self.weights.vectors.len();
         let Some(example) = self.store.get(place) else { return };
         let squared_norm = example.squared_norm();
         if squared_norm == 0.0 || (self.config.multiclass && vectors < 2) {
-            return; // no feature to move, or no class to tell this one from
+            return; // every value is 0, or no other class is known
         }
         let total = self.total();
         for vector in 0..vectors {
@@ -438,7 +441,7 @@ impl DualLogistic {
             let y = sign(self.config.multiclass, vector, *class);
             let same = if y > 0.0 { own } else { total - own };
             let c = self.config.class_weight(same, total);
-            let margin = y * self.weights.dot_by_fours(vector, features);
+            let margin = y * self.weights.dot_unrolled(vector, features);
             let alpha = best_alpha(alphas[vector], margin, squared_norm, c);
             let length = (alpha - std::mem::replace(&mut alphas[vector], alpha)) * y;
             self.weights.shift(vector, features, length, Step::of(1.0), squared_norm.sqrt());
@@ -447,7 +450,7 @@ impl DualLogistic {
     }
 }
 
-/// y in a weight vector: of two classes the sign, of several whether it is its class.
+/// y for a weight vector: 1 if the class is the one that the vector separates from the rest, else −1.
 fn sign(multiclass: bool, vector: usize, class: usize) -> f64 {
     let class_of_vector = if multiclass { vector } else { 1 };
     if class == class_of_vector { 1.0 } else { -1.0 }
@@ -485,7 +488,7 @@ mod tests {
         }
     }
 
-    /// After steps on the events in turn, w = ΣC_y σ(−y w·x) y x, which is so at the minimum alone.
+    /// After steps on the events in turn, w = ΣC_y σ(−y w·x) y x, which holds only at the minimum.
     fn assert_minimum(
         config: DualLogisticConfig,
         events: [([f64; 2], usize); 4],
@@ -523,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_are_moved_back_only_where_class_weights_have_moved_them() {
+    fn probabilities_are_corrected_for_class_weights_only_with_balance() {
         let counts = [4, 1];
         for (balance, expected) in [(true, (2.0_f64 / 5.0).ln()), (false, 0.0)] {
             let mut dual = DualLogistic::new(DualLogisticConfig { balance, ..config(0, 1) }, 1);
@@ -533,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_event_leaves_a_full_store_and_the_cursor_stays() {
+    fn a_full_store_drops_the_oldest_event_and_keeps_its_part_in_the_weights() {
         let mut dual = DualLogistic::new(config(1, 3), 1);
         dual.weights.set_rows(6);
         for id in 0..6 {
@@ -543,7 +546,7 @@ mod tests {
         }
         let ids: Vec<FeatureId> = dual.store.iter().map(|one| one.features[0].id).collect();
         assert_eq!(ids, [3, 4, 5]);
-        assert!((0..6).all(|id| dual.weight(id, 0) != 0.0)); // what left stays in w
+        assert!((0..6).all(|id| dual.weight(id, 0) != 0.0)); // dropped events keep their part in w
         assert!(dual.cursor < 3);
     }
 }

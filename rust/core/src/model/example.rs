@@ -9,11 +9,11 @@ use crate::label::Target;
 pub struct Score {
     /// Index of the predicted label; none while no class is known, and in regression.
     pub class: Option<usize>,
-    /// The margin, with several classes the lead over the second, in regression the prediction.
+    /// The margin; with several classes the lead over the second; in regression the prediction.
     pub margin: f64,
-    /// How sure it is: what a query rule looks at.
+    /// How sure the prediction is: what a query rule decides by.
     pub confidence: f64,
-    /// ‖x‖², if it was found on the way.
+    /// ‖x‖², if it was computed on the way.
     pub squared_norm: Option<f64>,
 }
 
@@ -25,12 +25,12 @@ impl Score {
     }
 }
 
-/// What a example found before it changed anything.
+/// What learning an example found about the model as it was before.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Whether the model was mistaken.
+    /// Whether the prediction was wrong.
     pub mistake: bool,
-    /// The scores of the known classes, 0 and the margin if there are two; none in regression.
+    /// The scores of the known classes; 0 and the margin if there are two; none in regression.
     pub scores: Scores,
 }
 
@@ -55,7 +55,7 @@ impl Scores {
     }
 }
 
-/// What a decision found of an event; it holds as long as nothing is learned.
+/// What a decision computed for an event. It is valid until something is learned.
 #[derive(Clone, Copy, Debug)]
 pub struct CachedProducts {
     pub margin: f64,
@@ -67,18 +67,19 @@ pub struct CachedProducts {
 pub struct Example<'a> {
     pub features: &'a [Feature],
     pub target: Target,
-    /// Names known before.
+    /// Names known before this example.
     pub known: usize,
-    /// Names known from now on: d.
+    /// d: names known after this example.
     pub names: usize,
-    /// Binary labels learned, this one included.
+    /// Positive labels learned, this one included; 0 if there are not two classes. Likewise `negatives`.
     pub positives: u64,
     pub negatives: u64,
-    /// What is known from its decision.
+    /// What its decision computed, if that is still valid.
     pub products: Option<CachedProducts>,
 }
 
 impl Example<'_> {
+    /// Whether the example has new names.
     pub fn grows(&self) -> bool {
         self.names > self.known
     }

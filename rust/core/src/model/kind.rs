@@ -10,10 +10,10 @@ use crate::scaling::RunningScaler;
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::rng::Generator;
 
-/// A kind of model: scores events and learns examples. What few kinds do has a default.
+/// A kind of model: scores events and learns examples. Methods that few kinds need have a default.
 ///
-/// In an example every feature has its id; ids from `known` on are those that the new names will get,
-/// and a model has no entry for them yet.
+/// In an example every feature has its id. Ids from `known` on belong to new names, and the model has no
+/// weights for them yet.
 pub trait ModelKind: Sized {
     type Config: Copy;
     /// What is saved.
@@ -24,23 +24,23 @@ pub trait ModelKind: Sized {
         Ok(())
     }
 
-    /// A model that has learned nothing, with so many weight vectors if it may have several.
+    /// A model that has learned nothing, with `vectors` weight vectors if its kind may have several.
     fn new(config: Self::Config, vectors: usize) -> Self;
 
-    /// A prediction. What it must draw is drawn from a copy of `draws`: scoring is pure.
+    /// Predict. Random numbers come from a copy of `draws`: scoring changes nothing.
     fn score(&self, features: &[Feature], draws: &Generator) -> Score;
 
-    /// One score per class that is known; none if there are two classes, or none.
+    /// One score per known class; none if the model has a single weight vector.
     fn class_scores(&self, _features: &[Feature]) -> Option<Vec<f64>> {
         None
     }
 
-    /// One probability per label that is known, if the model has its own way to it.
+    /// One probability per known label, if the model computes its own.
     fn probabilities(&self, _features: &[Feature]) -> Option<Vec<f64>> {
         None
     }
 
-    /// Whether learning looks at the scaler, which then has to count an event before it is learned.
+    /// Whether learning uses the scaler. If so, the scaler must count an event before it is learned.
     fn uses_scaler(&self) -> bool {
         false
     }
@@ -50,7 +50,7 @@ pub trait ModelKind: Sized {
         Ok(())
     }
 
-    /// Learn. An error has changed nothing.
+    /// Learn an example. An error has changed nothing.
     fn learn(
         &mut self,
         example: &Example<'_>,
@@ -61,7 +61,7 @@ pub trait ModelKind: Sized {
     /// What each feature adds to the margin.
     fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64>;
 
-    /// What else there is to say of an event, by name.
+    /// Further numbers about an event, by name.
     fn details(&self, _features: &[Feature]) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
@@ -69,7 +69,7 @@ pub trait ModelKind: Sized {
     /// The weight of a feature in a weight vector (0 if binary, else the class).
     fn weight(&self, id: FeatureId, vector: usize) -> f64;
 
-    /// The size of a feature's largest weight.
+    /// The largest |w| of a feature.
     fn size(&self, id: FeatureId) -> f64 {
         self.weight(id, 0).abs()
     }
@@ -79,10 +79,10 @@ pub trait ModelKind: Sized {
         false
     }
 
-    /// Drop what is known of evicted features; only called of a model that can.
+    /// Drop the weights of evicted features; only called if the model can evict.
     fn retain(&mut self, _remap: &IndexRemap) {}
 
-    /// What the model says of itself beside its weights.
+    /// A sentence on the state of the model beside its weights.
     fn note(&self) -> Option<String> {
         None
     }

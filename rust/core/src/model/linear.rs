@@ -1,4 +1,4 @@
-//! The linear model: an update rule and a sparsifier on one weight vector, or on one a class.
+//! The linear model: an update rule and a sparsifier on one weight vector, or on one per class.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub enum Task {
     Binary,
     /// One of several, by the largest of `w_r·x`.
     Multiclass,
-    /// A number, `w·x`; errors up to `epsilon` are none.
+    /// A number, `w·x`; errors up to `epsilon` cost nothing.
     Regression { epsilon: f64 },
 }
 
@@ -32,9 +32,9 @@ pub struct LinearConfig {
     pub update: UpdateRule,
     pub positive_margin: PositiveMargin,
     pub sparsifier: Sparsifier,
-    /// A example with new names sets the weights to 0 first.
+    /// An example with new names first sets all weights to 0.
     pub restarts: bool,
-    /// The quirks of the OLSF authors' code, all together.
+    /// Compute as the OLSF authors' code does, for replication.
     pub legacy: bool,
     pub task: Task,
 }
@@ -70,18 +70,18 @@ impl LinearConfig {
     }
 }
 
-/// Everything that a example will do, worked out before anything is done.
+/// Everything that an example will change, computed before anything is changed.
 struct PlannedStep {
     step: Step,
     /// ‖x‖
     norm: f64,
-    /// The weight vectors that move, and which way.
+    /// The weight vectors that move, and the sign of the step.
     moves: [Option<(usize, f64)>; 2],
     mistake: bool,
     restart: bool,
     /// |y − w·x| in regression, else 0.
     error: f64,
-    /// What was predicted.
+    /// The scores before the step.
     scores: Scores,
 }
 
@@ -89,7 +89,7 @@ struct PlannedStep {
 pub struct Linear {
     config: LinearConfig,
     weights: Weights,
-    /// In regression, where large errors are to be expected.
+    /// In regression: the error to expect, for query rules.
     errors: Option<ExpectedError>,
 }
 
@@ -110,11 +110,11 @@ impl ModelKind for Linear {
     }
 
     fn new(config: LinearConfig, vectors: usize) -> Self {
-        let varies = config.update.uses_variance();
+        let has_variances = config.update.uses_variance();
         let regresses = matches!(config.task, Task::Regression { .. });
         Self {
             config,
-            weights: Weights::new(config.sparsifier.upkeep(), varies, vectors),
+            weights: Weights::new(config.sparsifier.upkeep(), has_variances, vectors),
             errors: regresses.then(ExpectedError::default),
         }
     }
@@ -202,28 +202,30 @@ impl Linear {
         known.unwrap_or_else(|| self.weights.dot(0, example.features))
     }
 
+    /// Compute the step; refuse it if a number would not be finite.
     fn plan(&self, example: &Example<'_>) -> Result<PlannedStep, Error> {
         let features = example.features;
         let squared_norm = example.squared_norm()?;
         let restart = self.config.restarts && example.grows();
-        let positive_margin = self.config.positive_margin.now(example.positives, example.negatives);
+        let positive_margin =
+            self.config.positive_margin.value(example.positives, example.negatives);
         let (mut target, mut error) = (1.0, 0.0);
         let mut predicted = Scores::None;
         let (margin, mistake, moves) = match (example.target, self.config.task) {
             (Target::Class(class), Task::Multiclass) => {
                 let scores = self.weights.dots(features);
-                let found = if restart {
-                    lead(&vec![0.0; scores.len()], class)
+                let case = if restart {
+                    multiclass_case(&vec![0.0; scores.len()], class)
                 } else {
-                    lead(&scores, class)
+                    multiclass_case(&scores, class)
                 };
                 predicted = Scores::Several(scores);
-                found
+                case
             }
             (Target::Value(value), Task::Regression { epsilon }) => {
                 let q = if restart { 0.0 } else { self.margin(example) };
                 error = (value - q).abs();
-                target = error - epsilon; // the loss, of a margin of 0
+                target = error - epsilon; // with a margin of 0 this is the loss
                 let sign = if value > q { 1.0 } else { -1.0 };
                 (0.0, target > 0.0, [Some((0, sign)), None])
             }
@@ -242,12 +244,12 @@ impl Linear {
             return Err(too_large("its margin"));
         }
         let moving = moves.iter().flatten();
-        let case = StepInput {
+        let input = StepInput {
             margin,
             target,
             mistake,
             squared_norm: squared_norm * moving.clone().count() as f64,
-            variance: if self.weights.varies() {
+            variance: if self.weights.has_variances() {
                 moving.clone().map(|&(vector, _)| self.weights.variance(vector, features)).sum()
             } else {
                 0.0
@@ -255,9 +257,9 @@ impl Linear {
             positive_margin,
         };
         let step = if self.config.legacy {
-            self.config.update.legacy_step(&case)
+            self.config.update.legacy_step(&input)
         } else {
-            self.config.update.step(&case)
+            self.config.update.step(&input)
         };
         let norm = squared_norm.sqrt();
         let safe = step.length.is_finite()
@@ -269,7 +271,7 @@ impl Linear {
         }
     }
 
-    /// Make room for new names and a new class.
+    /// Add weights for new names and for a new class.
     fn make_room(&mut self, example: &Example<'_>) {
         self.weights.set_rows(example.names);
         if let (Target::Class(class), Task::Multiclass) = (example.target, self.config.task)
@@ -279,7 +281,7 @@ impl Linear {
         }
     }
 
-    /// Make room, shrink, move, let go.
+    /// Take the planned step: grow, shrink, move, sparsify. Cannot fail.
     fn take(&mut self, plan: &PlannedStep, example: &Example<'_>, draws: &mut Generator) {
         let PlannedStep { step, norm, moves, restart, error, .. } = *plan;
         self.make_room(example);
@@ -303,12 +305,12 @@ impl Linear {
     }
 }
 
-/// With several classes: the lead of `class` over its best rival, whether it was not the
-/// prediction, and the two that move.
-fn lead(scores: &[f64], class: usize) -> (f64, bool, [Option<(usize, f64)>; 2]) {
+/// With several classes: the lead of `class` over the best other class, whether another class was
+/// predicted, and the two weight vectors that move.
+fn multiclass_case(scores: &[f64], class: usize) -> (f64, bool, [Option<(usize, f64)>; 2]) {
     let mistake = scores::largest(scores, None) != Some(class);
     let Some(rival) = scores::largest(scores, Some(class)) else {
-        return (0.0, mistake, [None, None]); // one class known: nothing to tell it from
+        return (0.0, mistake, [None, None]); // no other class is known
     };
     let own = scores.get(class).copied().unwrap_or(0.0);
     (own - scores[rival], mistake, [Some((class, 1.0)), Some((rival, -1.0))])

@@ -1,6 +1,6 @@
-//! What a learner knows, and how it learns: one variant per kind of model.
+//! Models: they score events and learn examples. One variant per kind of model.
 //!
-//! A learner gives every model the same surroundings: names, labels, questions, counters, the scaler.
+//! What all models share is in the learner around them: names, labels, questions, counters, the scaler.
 
 pub mod dual_logistic;
 pub mod example;
@@ -31,7 +31,7 @@ use crate::scaling::RunningScaler;
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::rng::Generator;
 
-/// The closed enums of all kinds, and `each!`, which calls the same method of whichever there is.
+/// Makes the closed enums of all kinds, and `each!`, which calls the same method on whichever kind it is.
 macro_rules! kinds {
     ($($kind:ident),+ $(,)?) => {
         /// Which model, and its parameters.
@@ -101,14 +101,14 @@ macro_rules! kinds {
 
 kinds! { Linear, DualLogistic, SecondOrder, OfsPartial, Olvf, Fesl, Rfesl }
 
-/// As in [`ModelKind`], on whichever kind it is.
+/// The methods of [`ModelKind`], called on whichever kind it is.
 impl Model {
     pub fn score(&self, features: &[Feature], draws: &Generator) -> Result<Score, Error> {
         let score = each!(self, model => model.score(features, draws));
         if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
     }
 
-    /// One score per label that is known; of two labels the first scores 0, the second the margin.
+    /// One score per known label; of two labels the first scores 0, the second the margin.
     pub fn scores(&self, features: &[Feature], draws: &Generator) -> Result<Vec<f64>, Error> {
         let scores = match each!(self, model => model.class_scores(features)) {
             Some(scores) => scores,

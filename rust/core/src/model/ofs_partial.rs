@@ -1,16 +1,16 @@
-//! Online feature selection that may look at a few features of an event only (OFS_P).
+//! Online feature selection with partial inputs (OFS_P): the model reads only a few features per event.
 //!
-//! With probability ε it looks at B of the d names at random, otherwise at those with `w ≠ 0`; while
-//! all weights are 0 always at random. With `x̃` what it sees of the event, the margin is `w·x̃`. If
+//! With probability ε it reads B of the d names at random, otherwise those with `w ≠ 0`; while all weights
+//! are 0 always at random. With `x̃` the features that were read, the margin is `w·x̃`. If
 //! `y w·x̃ ≤ 1`: `x̂_i = x̃_i/(ε·B/d + [w_i ≠ 0]·(1 − ε))`, `w += η y x̂`, `w *= min(1, R/‖w‖₂)`, and
 //! the B largest |w| are kept. If B > d, B = d.
 //! Wang, Zhao, Hoi and Jin, *Online Feature Selection and Its Applications*, TKDE 26 (2014).
 //!
-//! What is drawn: one number u, and chance has it if `u < ε`. At random and if B < d, B more, one
-//! for each `j = d − B, ..., d − 1` in turn: id `⌊u·(j + 1)⌋`, or j if that one is taken already
-//! (Floyd). d counts the names known and those of the event that are not; the new names of a
-//! example have the ids that they will get. A prediction draws from a copy of the generator, so
-//! learning the same event next looks at the same features.
+//! Random numbers: one number u decides; the features are read at random if `u < ε`. In that case and if
+//! B < d, B more numbers follow, one for each `j = d − B, ..., d − 1` in turn: id `⌊u·(j + 1)⌋`, or j if that
+//! one is already in the sample (Floyd). d counts the known names and the unknown names of the event; the new
+//! names of an example have the ids that they will get. A prediction draws from a copy of the generator, so
+//! learning the same event next reads the same features.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ use crate::storage::weights::{Step, Weights, WeightsState};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OfsPartialConfig {
-    /// B: how many features may be looked at, and how many weights are kept.
+    /// B: how many features are read at random, and how many weights are kept.
     pub count: u32,
     /// ε
     pub exploration: f64,
@@ -72,7 +72,7 @@ impl ModelKind for OfsPartial {
     }
 
     fn score(&self, features: &[Feature], draws: &Generator) -> Score {
-        Score::by_sign(self.weights.dot(0, &self.look(features, &mut draws.clone())))
+        Score::by_sign(self.weights.dot(0, &self.select(features, &mut draws.clone())))
     }
 
     fn learn(
@@ -81,10 +81,10 @@ impl ModelKind for OfsPartial {
         _scaler: Option<&RunningScaler>,
         draws: &mut Generator,
     ) -> Result<Outcome, Error> {
-        example.squared_norm()?; // a refusal does not hang on what was looked at
+        example.squared_norm()?; // a refusal must not depend on which features are read
         let mut after = draws.clone();
-        let mut seen = self.look(example.features, &mut after);
-        let q = self.weights.dot(0, &seen);
+        let mut selected = self.select(example.features, &mut after);
+        let q = self.weights.dot(0, &selected);
         let margin = example.target.sign() * q;
         if !margin.is_finite() {
             return Err(too_large("its margin"));
@@ -92,14 +92,14 @@ impl ModelKind for OfsPartial {
         let OfsPartialConfig { exploration, step, .. } = self.config;
         let (count, d) = (self.config.count as usize, example.names);
         let by_chance = exploration * count.min(d) as f64 / d.max(1) as f64;
-        for feature in &mut seen {
+        for feature in &mut selected {
             let chosen = self.weight(feature.id, 0) != 0.0;
             feature.value /= by_chance + if chosen { 1.0 - exploration } else { 0.0 };
         }
-        let norm = squared_norm(&seen)?.sqrt();
+        let norm = squared_norm(&selected)?.sqrt();
         let moves = margin <= 1.0 && norm > 0.0;
         let step = Step::of(step);
-        if moves && !self.weights.can_take(0, &seen, step, norm) {
+        if moves && !self.weights.can_take(0, &selected, step, norm) {
             return Err(too_large("a weight"));
         }
 
@@ -108,24 +108,25 @@ impl ModelKind for OfsPartial {
         self.weights.set_rows(example.names);
         if moves {
             let length = example.target.sign() * step.length;
-            self.weights.shift(0, &seen, length, step, norm);
+            self.weights.shift(0, &selected, length, step, norm);
             self.sparsifier.apply(&mut self.weights, 0, count, draws);
         }
         Ok(Outcome { mistake: margin <= 0.0, scores: Scores::by_margin(q) })
     }
 
     fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
-        let seen: BTreeSet<FeatureId> =
-            self.look(features, &mut draws.clone()).iter().map(|feature| feature.id).collect();
+        let selected: BTreeSet<FeatureId> =
+            self.select(features, &mut draws.clone()).iter().map(|feature| feature.id).collect();
         let part = |feature: &Feature| {
-            let weight = if seen.contains(&feature.id) { self.weight(feature.id, 0) } else { 0.0 };
+            let weight =
+                if selected.contains(&feature.id) { self.weight(feature.id, 0) } else { 0.0 };
             weight * feature.value
         };
         features.iter().map(part).collect()
     }
 
     fn weight(&self, id: FeatureId, _vector: usize) -> f64 {
-        if self.weights.knows(id) { self.weights.weight(id, 0) } else { 0.0 }
+        if self.weights.has_row(id) { self.weights.weight(id, 0) } else { 0.0 }
     }
 
     fn state(&self) -> OfsPartialState {
@@ -138,8 +139,9 @@ impl ModelKind for OfsPartial {
         names: usize,
         _vectors: usize,
     ) -> Result<(), &'static str> {
-        let there = state.weights.values.iter().flatten().filter(|&&weight| weight != 0.0).count();
-        if there > self.config.count as usize {
+        let nonzero =
+            state.weights.values.iter().flatten().filter(|&&weight| weight != 0.0).count();
+        if nonzero > self.config.count as usize {
             return Err("it has more weights than it keeps");
         }
         self.weights.adopt(&state.weights, names, 1)
@@ -147,27 +149,27 @@ impl ModelKind for OfsPartial {
 }
 
 impl OfsPartial {
-    /// d: the names known, and those of the event that are not.
+    /// d: the known names and the unknown names of the event.
     fn names(&self, features: &[Feature]) -> usize {
-        let new = features.iter().filter(|feature| !self.weights.knows(feature.id)).count();
+        let new = features.iter().filter(|feature| !self.weights.has_row(feature.id)).count();
         self.weights.rows() + new
     }
 
-    /// What is seen of an event.
-    fn look(&self, features: &[Feature], draws: &mut Generator) -> Vec<Feature> {
+    /// The features of an event that the model reads.
+    fn select(&self, features: &[Feature], draws: &mut Generator) -> Vec<Feature> {
         let (count, d) = (self.config.count as usize, self.names(features));
         let by_chance = draws.uniform() < self.config.exploration;
-        let seen = |sees: &dyn Fn(FeatureId) -> bool| {
-            features.iter().copied().filter(|feature| sees(feature.id)).collect()
+        let those = |reads: &dyn Fn(FeatureId) -> bool| {
+            features.iter().copied().filter(|feature| reads(feature.id)).collect()
         };
         if !by_chance && !self.weights.is_zero(0) {
-            return seen(&|id| self.weight(id, 0) != 0.0);
+            return those(&|id| self.weight(id, 0) != 0.0);
         }
         if count >= d {
             return features.to_vec();
         }
         let ids = sample(count, d, draws);
-        seen(&|id| ids.contains(&id))
+        those(&|id| ids.contains(&id))
     }
 }
 
@@ -177,7 +179,7 @@ mod tests {
     use crate::label::Target;
 
     #[test]
-    fn every_slot_is_sampled_equally_often() {
+    fn every_id_is_sampled_equally_often() {
         let mut draws = Generator::from_seed(2);
         let mut times = [0; 10];
         for _ in 0..10_000 {
@@ -191,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lesson_looks_at_what_the_prediction_saw_and_weighs_it_by_its_chance() {
+    fn learning_reads_the_features_that_the_prediction_read_and_divides_by_their_probability() {
         let config = OfsPartialConfig { count: 2, exploration: 0.2, step: 0.5, l2_radius: 1e9 };
         let (mut model, mut draws) = (OfsPartial::new(config, 1), Generator::from_seed(3));
         let features: Vec<Feature> =
             (0..8).map(|id| Feature { id, value: 1.0 + f64::from(id) }).collect();
-        let seen = model.look(&features, &mut draws.clone());
-        assert_eq!(seen.len(), 2);
+        let selected = model.select(&features, &mut draws.clone());
+        assert_eq!(selected.len(), 2);
         let target = Target::Class(1);
         let example = Example {
             features: &features,
@@ -212,8 +214,8 @@ mod tests {
         assert!(model.learn(&example, None, &mut draws).unwrap().mistake);
         assert_ne!(draws, before);
         for feature in &features {
-            let looked_at = seen.iter().any(|other| other.id == feature.id);
-            let expected = if looked_at { 0.5 * feature.value / (0.2 * 2.0 / 8.0) } else { 0.0 };
+            let was_read = selected.iter().any(|other| other.id == feature.id);
+            let expected = if was_read { 0.5 * feature.value / (0.2 * 2.0 / 8.0) } else { 0.0 };
             assert_eq!(model.weight(feature.id, 0), expected);
         }
         let none = Generator::from_seed(0);

@@ -1,18 +1,18 @@
-//! OLVF: a classifier of events beside a classifier of the features that they carry.
+//! OLVF: a classifier of events together with a classifier of the feature sets that they carry.
 //!
-//! `w` judges an event's values, `u` (the paper's w̄) which features it has: whether events with
-//! these features are predicted rightly. With S the known and N the new features of an event, W
-//! all features known before, σ the logistic function:
+//! `w` classifies an event by its values. `u` (the paper's w̄) predicts from the set of its features whether
+//! `w` is right. With S the known and N the new features of an event, W all features known before, σ the
+//! logistic function:
 //!
 //! 1. `q = Σ_S w_i x_i`; c = 1 if `y q > 0`, else −1.
 //! 2. `s = Σ_{S∪N} u_i`, `l̄ = ln(1 + e^{−cs})`, `g = σ(−cs)`; `u_i += c g min(C̄, l̄/(g²|S∪N|))`.
 //! 3. `p^w = σ(Σ_W u_i)` and `p^x = σ(Σ_{S∪N} u_i)`, both after that step.
 //! 4. `τ = min(C, max(0, 1 − y q)/‖x‖²)`; `w_i += τ p^w y x_i` on S, `w_i = τ p^x y x_i` on N.
 //! 5. If not all weights are kept: `w *= min(1, λ/(w·u))`, if `w·u > 0`.
-//! 6. The k features of largest |w_i| keep both weights, the older among equals.
+//! 6. The k features with the largest |w_i| keep both weights, the older among equals.
 //!
 //! Beyazit, Alagurajah and Wu, *Online learning from data streams with varying feature spaces*,
-//! AAAI 2019. Our reading of what is wrong in print stands in `docs/olvf.md`.
+//! AAAI 2019. `docs/olvf.md` explains how misprints of the paper are read here.
 
 use std::collections::BTreeSet;
 
@@ -30,9 +30,9 @@ use crate::storage::heap::Heap;
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::math::{logistic, softplus};
 use crate::storage::rng::Generator;
-use crate::storage::weights::{FRESH_AFTER, SMALLEST_SCALE, TINY};
+use crate::storage::weights::{RESUM_AFTER, SMALLEST_SCALE, TINY};
 
-/// How the confidences act on a step.
+/// How the confidences p^w and p^x change a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confidence {
     /// A step is multiplied by its confidence: as the paper prints it.
@@ -51,10 +51,10 @@ pub struct OlvfConfig {
     pub confidence: Confidence,
 }
 
-/// A confidence that is divided by is not smaller.
+/// The least confidence that a step is divided by.
 const LEAST_CONFIDENCE: f64 = 1e-12;
-/// No stored |v| is larger and no |u|: then no product and no sum over 2³² features overflows.
-/// |u| changes by at most (|s| + 1)/|S∪N| a round, so it is far below.
+/// The limits of |v| and |u|: within them no product and no sum over 2³² features overflows. |u| changes by
+/// at most (|s| + 1)/|S∪N| per round, so it stays far below its limit.
 const LARGEST_VALUE: f64 = 1e280;
 const LARGEST_SPACE: f64 = 1e16;
 
@@ -71,29 +71,29 @@ impl WeightPair {
     }
 }
 
-/// What truncation needs.
+/// The order of the features, which truncation needs.
 ///
-/// With m = k − (non-zero w) places left, those of the features with w = 0, a feature with
-/// w_j = 0 keeps its `u_j` iff no more than m of the features up to j have w = 0: the rank grows
-/// with the id, so only the newest of `silent` need be looked at.
+/// k minus the number of non-zero w places, m, are left for features with w = 0. So a feature with w_j = 0 keeps
+/// its `u_j` iff at most m of the features up to j have w = 0. The rank grows with the id, so only the newest of
+/// `only_u` has to be tested.
 #[derive(Clone, Debug, Default)]
 struct Ranks {
     /// Non-zero |v|.
     heap: Heap,
-    /// The same ids, counted.
-    loud: FenwickCounter,
-    /// Slots with w = 0 and u ≠ 0.
-    silent: BTreeSet<FeatureId>,
+    /// The same ids, to count them.
+    nonzero: FenwickCounter,
+    /// Ids with w = 0 and u ≠ 0.
+    only_u: BTreeSet<FeatureId>,
 }
 
 impl Ranks {
     fn set(&mut self, id: FeatureId, row: WeightPair) {
         self.heap.set(id, row.v.abs());
-        self.loud.set(id as usize, row.v != 0.0);
+        self.nonzero.set(id as usize, row.v != 0.0);
         if row.v == 0.0 && row.u != 0.0 {
-            self.silent.insert(id);
+            self.only_u.insert(id);
         } else {
-            self.silent.remove(&id);
+            self.only_u.remove(&id);
         }
     }
 }
@@ -109,12 +109,12 @@ pub struct OlvfState {
     rounds: u64,
 }
 
-/// Everything that a example will do.
+/// Everything that an example will change.
 struct PlannedRound {
-    /// The rows of its features afterwards, in their order.
+    /// The new weights of its features, in their order.
     rows: Vec<WeightPair>,
     mistake: bool,
-    /// q, before.
+    /// q before the step.
     margin: f64,
 }
 
@@ -123,14 +123,14 @@ pub struct Olvf {
     config: OlvfConfig,
     rows: Vec<WeightPair>,
     scale: f64,
-    /// Σu over all features, and Σvu if weights are let go. A round takes out what a feature
-    /// contributed and puts in what it contributes now, by compensated summation: the terms
-    /// cancel, so that the error after n additions is a rounding of the sum itself plus at most
-    /// n·2⁻¹⁰⁴ of the sum of all that was added (Neumaier 1974). Both are summed afresh after
-    /// max(4096, d) rounds, so n stays bounded, and the cost at O(1) a round.
+    /// Σu over all features. A round subtracts the old term of a feature and adds the new one, by
+    /// compensated summation: the error after n additions is one rounding of the sum plus at most n·2⁻¹⁰⁴ of
+    /// the sum of all |terms| (Neumaier 1974). The sum is computed again from the weights after max(4096, d)
+    /// rounds, so n stays bounded at a cost of O(1) per round.
     space: CompensatedSum,
+    /// Σvu over all features, in the same way; only if weights are truncated.
     agreement: CompensatedSum,
-    /// Rounds since then.
+    /// Rounds since the sums were last computed from the weights.
     rounds: u64,
     ranks: Option<Ranks>,
 }
@@ -173,7 +173,7 @@ impl ModelKind for Olvf {
         features.iter().map(|feature| self.weight(feature.id, 0) * feature.value).collect()
     }
 
-    /// p^w and p^x of an event as the model is now.
+    /// p^w and p^x of an event by the current weights.
     fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
         vec![
             ("space_confidence", logistic(self.space.value())),
@@ -193,12 +193,12 @@ impl ModelKind for Olvf {
         remap.retain(&mut self.rows, 1);
         if let Some(ranks) = &mut self.ranks {
             *ranks = Ranks::default();
-            ranks.loud.set_len(self.rows.len());
+            ranks.nonzero.set_len(self.rows.len());
             for (id, &row) in self.rows.iter().enumerate() {
                 ranks.set(id as FeatureId, row);
             }
         }
-        self.sum_afresh();
+        self.recompute_sums();
     }
 
     fn state(&self) -> OlvfState {
@@ -313,19 +313,19 @@ impl Olvf {
             self.truncate();
         }
         self.rounds += 1;
-        if self.rounds >= FRESH_AFTER.max(self.rows.len() as u64) {
-            self.sum_afresh();
+        if self.rounds >= RESUM_AFTER.max(self.rows.len() as u64) {
+            self.recompute_sums();
         }
     }
 
     fn set_rows(&mut self, names: usize) {
         self.rows.resize(names, WeightPair::default());
         if let Some(ranks) = &mut self.ranks {
-            ranks.loud.set_len(names);
+            ranks.nonzero.set_len(names);
         }
     }
 
-    /// Set a feature's weights, and what is kept of all of them.
+    /// Set a feature's weights, and update the sums and the ranks.
     fn put(&mut self, id: FeatureId, row: WeightPair) {
         let old = std::mem::replace(&mut self.rows[id as usize], row);
         self.space.add(-old.u);
@@ -337,7 +337,7 @@ impl Olvf {
         }
     }
 
-    /// Keep the k features of largest |w|, the older among equals, those with w = 0 too.
+    /// Keep the k features with the largest |w|, the older among equals. Features with w = 0 count too.
     fn truncate(&mut self) {
         let sparsifier = Sparsifier::KeepLargest {
             share: self.config.kept_share,
@@ -349,7 +349,7 @@ impl Olvf {
         }
     }
 
-    /// `v *= scale, scale = 1`: monotone, so the order of |v| survives.
+    /// If the scale is small: `v *= scale, scale = 1`. This is monotone, so the order of |v| stays.
     fn fold_if_small(&mut self) {
         if self.scale >= SMALLEST_SCALE {
             return;
@@ -360,10 +360,10 @@ impl Olvf {
             let v = if (v * scale).abs() < TINY { 0.0 } else { v * scale };
             self.put(id as FeatureId, WeightPair { v, u });
         }
-        self.sum_afresh();
+        self.recompute_sums();
     }
 
-    fn sum_afresh(&mut self) {
+    fn recompute_sums(&mut self) {
         (self.space, self.agreement, self.rounds) =
             (CompensatedSum::default(), CompensatedSum::default(), 0);
         for row in &self.rows {
@@ -376,7 +376,7 @@ impl Olvf {
 }
 
 impl Olvf {
-    /// A id with a weight that is not among the `kept` first; none if all are.
+    /// A feature with a non-zero w or u that is not among the first `kept`; none if all are.
     fn beyond(&mut self, kept: usize) -> Option<FeatureId> {
         let Self { rows, ranks, .. } = self;
         ranks.as_mut()?.beyond(kept, |id| rows[id as usize].v.abs())
@@ -384,14 +384,15 @@ impl Olvf {
 }
 
 impl Ranks {
-    fn beyond(&mut self, kept: usize, now: impl Fn(FeatureId) -> f64) -> Option<FeatureId> {
+    /// As [`Olvf::beyond`]; `current` gives |v|.
+    fn beyond(&mut self, kept: usize, current: impl Fn(FeatureId) -> f64) -> Option<FeatureId> {
         if self.heap.len() > kept {
-            return self.heap.smallest(now);
+            return self.heap.smallest(current);
         }
         let places = kept - self.heap.len();
-        let &newest = self.silent.last()?;
+        let &newest = self.only_u.last()?;
         let upto = newest as usize + 1;
-        (upto - self.loud.among_first(upto) > places).then_some(newest)
+        (upto - self.nonzero.count_first(upto) > places).then_some(newest)
     }
 }
 
@@ -419,7 +420,7 @@ impl OlvfState {
 }
 
 impl OlvfConfig {
-    /// Step 4: how far the weights of known and of new features go along y x.
+    /// Step 4: the lengths of the steps along y x, of known and of new features.
     fn steps(
         &self,
         loss: f64,
@@ -445,14 +446,14 @@ impl OlvfConfig {
     }
 }
 
-/// Step 2: by how much u changes on each feature of the event, `c·min(C̄ g, l̄/(g n))`.
+/// Step 2: the change of u for each feature of the event, `c·min(C̄ g, l̄/(g n))`.
 fn space_step(s: f64, c: f64, c_space: f64, count: usize) -> f64 {
     let z = -c * s;
     let loss = softplus(z);
     let g = logistic(z);
     let ratio = if g == 0.0 { 1.0 } else { loss / g }; // l̄/g → 1 as g → 0
     let exact = ratio / count as f64;
-    c * if c_space * g <= exact { c_space * g } else { exact } // ∞·0 is no number: exact
+    c * if c_space * g <= exact { c_space * g } else { exact } // if C̄ g is ∞·0, a NaN, the comparison is false
 }
 
 #[cfg(test)]
@@ -469,7 +470,7 @@ mod tests {
         confidence: Confidence::Multiply,
     };
 
-    fn teach(model: &mut Olvf, features: &[Feature], positive: bool) -> Result<Outcome, Error> {
+    fn learn(model: &mut Olvf, features: &[Feature], positive: bool) -> Result<Outcome, Error> {
         let known = model.rows.len();
         let names = features.iter().map(|f| f.id as usize + 1).max().unwrap_or(0).max(known);
         let target = Target::Class(usize::from(positive));
@@ -482,10 +483,10 @@ mod tests {
     fn the_first_example_by_hand() {
         let mut model = Olvf::new(OlvfConfig { kept_share: 1.0, ..CONFIG }, 1);
         let features = [Feature { id: 0, value: 2.0 }, Feature { id: 1, value: 0.0 }];
-        assert!(teach(&mut model, &features, true).unwrap().mistake);
+        assert!(learn(&mut model, &features, true).unwrap().mistake);
         // q = 0: a mistake, c = −1, s = 0, g = 1/2, l̄ = ln 2, τ̄ = min(.2, ln 2/(¼·2)) = .2
         assert!((model.rows[0].u + 0.1).abs() < 1e-15);
-        assert!((model.rows[1].u + 0.1).abs() < 1e-15); // a 0 is carried
+        assert!((model.rows[1].u + 0.1).abs() < 1e-15); // a value of 0 is an observation
         let p_event = 1.0 / (1.0 + 0.2_f64.exp());
         assert!((model.weight(0, 0) - 0.25 * p_event * 2.0).abs() < 1e-15); // τ = min(.5, 1/4)
         assert_eq!(model.details(&features)[1], ("event_confidence", logistic(-0.2)));
@@ -493,14 +494,14 @@ mod tests {
 
     #[test]
     fn the_feature_step_is_exact_far_from_zero() {
-        assert_eq!(space_step(-800.0, -1.0, 1.0, 4), 0.0); // g underflows: nothing to correct
+        assert_eq!(space_step(-800.0, -1.0, 1.0, 4), 0.0); // g underflows: no correction
         assert_eq!(space_step(-800.0, -1.0, f64::INFINITY, 4), -0.25); // l̄/g = 1
         assert_eq!(space_step(800.0, -1.0, 1.0, 4), -1.0); // g = 1, τ̄ = C̄
         assert_eq!(space_step(800.0, -1.0, 1e9, 4), -200.0); // τ̄ = l̄/(g²n)
     }
 
     #[test]
-    fn truncation_is_that_of_a_sort_over_all_features() {
+    fn truncation_gives_the_same_as_sorting_all_features() {
         let (mut model, mut draws) = (Olvf::new(CONFIG, 1), Generator::from_seed(9));
         let mut ids = 3.0;
         let mut cut = 0;
@@ -514,9 +515,9 @@ mod tests {
                 .collect();
             let mut plain = model.clone();
             let label = draws.uniform() < 0.5;
-            plain.ranks = None; // without what truncation needs, all are kept
-            teach(&mut plain, &features, label).unwrap();
-            teach(&mut model, &features, label).unwrap();
+            plain.ranks = None; // without ranks all weights are kept
+            learn(&mut plain, &features, label).unwrap();
+            learn(&mut model, &features, label).unwrap();
             if features.is_empty() {
                 continue;
             }
@@ -534,7 +535,7 @@ mod tests {
                 assert_eq!(fast.v == 0.0, slow.v == 0.0, "{round} {id}");
             }
         }
-        assert!(cut > 100); // also feature weights whose w is 0
+        assert!(cut > 100); // u was set to 0 also where w is 0
         let exact: f64 = model.rows.iter().map(|row| row.u).sum();
         assert!((model.space.value() - exact).abs() < 1e-14);
         let exact: f64 = model.rows.iter().map(|row| row.product()).sum();
@@ -544,10 +545,10 @@ mod tests {
     #[test]
     fn a_step_that_would_overflow_changes_nothing() {
         let mut model = Olvf::new(OlvfConfig { c: f64::INFINITY, ..CONFIG }, 1);
-        assert!(teach(&mut model, &[Feature { id: 0, value: 1e-160 }], true).is_err());
-        assert!(teach(&mut model, &[Feature { id: 0, value: 1e200 }], true).is_err());
+        assert!(learn(&mut model, &[Feature { id: 0, value: 1e-160 }], true).is_err());
+        assert!(learn(&mut model, &[Feature { id: 0, value: 1e200 }], true).is_err());
         assert!(model.rows.is_empty());
-        assert!(teach(&mut model, &[], true).unwrap().mistake);
+        assert!(learn(&mut model, &[], true).unwrap().mistake);
         assert!(model.rows.is_empty());
     }
 }

@@ -1,10 +1,10 @@
-//! RFESL: FESL for features that only come, the FLLS paper's baseline.
+//! RFESL: FESL for features that appear but never vanish, the FLLS paper's baseline.
 //!
-//! A period begins with a example that brings new names. w1, on the names known before, is what the
-//! two models were together, α1w1 + α2w2; w2, on all names, starts at 0; α starts at (½, ½) (in the
-//! first period there is only w2). The map of FESL is not needed: the old names are still there. Both
-//! take gradient steps of length `step`/√t, t counted from the period's begin, on the logistic loss.
-//! The begin of a period costs O(names known), any other example O(features).
+//! A period begins with an example that has new names. w1, on the names known before, is the earlier
+//! combination of the two models, α1w1 + α2w2; w2, on all names, starts at 0; α starts at (½, ½). In the first
+//! period there is only w2. The map of FESL is not needed, because the old names are still there. Both take
+//! gradient steps of length `step`/√t on the logistic loss, t counted from the start of the period. The start
+//! of a period costs O(names known), any other example O(features).
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ use crate::storage::rng::Generator;
 pub struct RfeslConfig {
     /// 1/c
     pub step: f64,
-    /// Labels a period.
+    /// T: labels per period.
     pub horizon: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ pub struct RfeslState {
     old: Vec<f64>,
     /// w2
     new: Vec<f64>,
-    /// Lessons of this period.
+    /// Examples in this period.
     rounds: u64,
     experts: TwoExperts,
 }
@@ -53,7 +53,7 @@ impl ModelKind for Rfesl {
     }
 
     fn score(&self, features: &[Feature], _draws: &Generator) -> Score {
-        Score::by_sign(blend(self.state.experts.alpha, self.parts(features)))
+        Score::by_sign(blend(self.state.experts.alpha, self.both_scores(features)))
     }
 
     fn learn(
@@ -72,10 +72,10 @@ impl ModelKind for Rfesl {
                 if first { TwoExperts::second() } else { TwoExperts::new(self.config.horizon) };
             ([margin, 0.0], 1, experts)
         } else {
-            (self.parts(features), self.state.rounds + 1, self.state.experts)
+            (self.both_scores(features), self.state.rounds + 1, self.state.experts)
         };
         let rate = self.config.step / (t as f64).sqrt();
-        let [move1, move2] = f.map(|f| rate * Loss::Logistic.pull(f, y));
+        let [move1, move2] = f.map(|f| rate * Loss::Logistic.negative_gradient(f, y));
         let losses = f.map(|f| Loss::Logistic.of(f, y));
         let limit = f64::MAX / 4.0; // sums of two weights stay finite
         let safe = features.iter().all(|feature| {
@@ -91,7 +91,7 @@ impl ModelKind for Rfesl {
         if !safe {
             return Err(too_large("a weight"));
         }
-        let experts = experts.after(losses, Sharing::Sums, self.config.horizon);
+        let experts = experts.updated(losses, Sharing::Sums, self.config.horizon);
 
         // From here on nothing can fail.
         if begins {
@@ -108,7 +108,7 @@ impl ModelKind for Rfesl {
         }
         self.state.rounds = t;
         self.state.experts = experts;
-        let mistake = Loss::Logistic.mistaken(margin, y);
+        let mistake = Loss::Logistic.is_mistake(margin, y);
         Ok(Outcome { mistake, scores: Scores::by_margin(margin) })
     }
 
@@ -148,7 +148,8 @@ impl ModelKind for Rfesl {
 }
 
 impl Rfesl {
-    fn parts(&self, features: &[Feature]) -> [f64; 2] {
+    /// The scores of both models.
+    fn both_scores(&self, features: &[Feature]) -> [f64; 2] {
         let mut f = [0.0; 2];
         for feature in features {
             let at = feature.id as usize;
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_name_makes_what_was_learned_the_old_model() {
+    fn a_new_name_begins_a_period_with_the_combined_weights_as_the_old_model() {
         let mut model = Rfesl::new(RfeslConfig { step: 1.0, horizon: None }, 1);
         learn(&mut model, &[(0, 1.0)], 1);
         assert_eq!(model.state.experts.alpha, [0.0, 1.0]);

@@ -1,4 +1,4 @@
-//! Predictions from a table of weights: by the sign of one vector, or by the largest of several.
+//! Predictions from a table of weights: by the sign of one score, or by the largest of several.
 
 use crate::event::{Feature, FeatureId};
 use crate::model::example::Score;
@@ -27,7 +27,7 @@ pub fn contributions(weights: &Weights, features: &[Feature], multiclass: bool) 
     let class = largest(&scores, None);
     let rival = largest(&scores, class);
     let weight = |id: FeatureId| match (class, rival) {
-        _ if !weights.knows(id) => 0.0,
+        _ if !weights.has_row(id) => 0.0,
         _ if !multiclass => weights.weight(id, 0),
         (Some(class), Some(rival)) => weights.weight(id, class) - weights.weight(id, rival),
         _ => 0.0,
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn with_two_classes_the_margin_is_that_of_the_first_vector() {
+    fn with_two_classes_the_margin_is_the_score_of_the_first_vector() {
         let score = score_binary(&weights(), &[Feature { id: 0, value: -2.0 }]);
         assert_eq!((score.class, score.margin, score.confidence), (Some(0), -2.0, 2.0));
         assert_eq!(score.squared_norm, Some(4.0));

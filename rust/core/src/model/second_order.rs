@@ -3,9 +3,9 @@
 //! It keeps `v`, the sum of `y x` over the mistakes learned, and `M = A⁻¹` with `A = a·I + Σxxᵀ` over
 //! the same events. With `u = M x` and `r = x·u` the margin is
 //! `p = v·u/(1 + r)`, which is `v·(A + xxᵀ)⁻¹x`. A mistake learned (`y p ≤ 0`) moves `v += y x` and
-//! `M -= uuᵀ/(1 + r)`. A new name adds a row and a column of zeros to M with `1/a` on the diagonal;
-//! a name never learned already counts so in a prediction: `x²/a` in r, nothing in `v·u`.
-//! Time and memory O(d²): there is a limit to the names.
+//! `M -= uuᵀ/(1 + r)`. A new name adds a row and a column of zeros to M with `1/a` on the diagonal. In a
+//! prediction an unknown name already counts like this: `x²/a` in r, nothing in `v·u`.
+//! Time and memory are O(d²), so the number of names is limited.
 //! Cesa-Bianchi, Gentile and Zaniboni, *Worst-Case Analysis of Selective Sampling for Linear
 //! Classification*, JMLR 7 (2006).
 
@@ -18,22 +18,24 @@ use crate::model::kind::ModelKind;
 use crate::scaling::RunningScaler;
 use crate::storage::rng::Generator;
 
-/// More names than these are refused: the matrix of so many takes 64 MiB.
+/// More names are refused: the matrix of so many takes 64 MiB.
 pub const MOST_NAMES: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SecondOrderConfig {
-    /// a: what the start `A = a·I` weighs beside the events learned.
+    /// a: the weight of the initial `A = a·I` against the events learned.
     pub prior_weight: f64,
-    /// What a query rule looks at: `|p| + p²(1 + r)/2` instead of `|p|`.
+    /// The confidence for the query rule is `|p| + p²(1 + r)/2` instead of `|p|`.
     pub original: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct SecondOrder {
     config: SecondOrderConfig,
-    mistakes: Vec<f64>, // v
-    matrix: Vec<f64>,   // M, row by row up to its diagonal
+    /// v
+    mistakes: Vec<f64>,
+    /// M, row by row up to the diagonal.
+    matrix: Vec<f64>,
 }
 
 /// What is saved.
@@ -43,17 +45,18 @@ pub struct SecondOrderState {
     matrix: Vec<f64>,
 }
 
-/// What the matrix makes of an event.
-struct Projection {
-    /// `u = M x`, an entry a known name.
-    image: Vec<f64>,
+/// The products of the matrix with an event.
+struct MatrixProducts {
+    /// `u = M x`, one entry per known name.
+    product: Vec<f64>,
     /// `r = x·u`
-    spread: f64,
+    quadratic: f64,
     /// `p`
     margin: f64,
 }
 
-fn place(row: usize, column: usize) -> usize {
+/// Where an entry of the symmetric matrix is stored.
+fn entry_index(row: usize, column: usize) -> usize {
     let (row, column) = if row < column { (column, row) } else { (row, column) };
     row * (row + 1) / 2 + column
 }
@@ -67,10 +70,10 @@ impl ModelKind for SecondOrder {
     }
 
     fn score(&self, features: &[Feature], _draws: &Generator) -> Score {
-        let Projection { margin, spread, .. } = self.look(features);
+        let MatrixProducts { margin, quadratic, .. } = self.multiply(features);
         let mut score = Score::by_sign(margin);
         if self.config.original {
-            score.confidence += 0.5 * margin * margin * (1.0 + spread);
+            score.confidence += 0.5 * margin * margin * (1.0 + quadratic);
         }
         score
     }
@@ -90,20 +93,21 @@ impl ModelKind for SecondOrder {
             )));
         }
         example.squared_norm()?;
-        let Projection { mut image, spread, margin } = self.look(example.features);
-        if !margin.is_finite() || !spread.is_finite() {
+        let MatrixProducts { mut product, quadratic, margin } = self.multiply(example.features);
+        if !margin.is_finite() || !quadratic.is_finite() {
             return Err(too_large("its margin"));
         }
         let sign = example.target.sign();
         let mistake = sign * margin <= 0.0;
-        image.resize(example.names, 0.0);
+        product.resize(example.names, 0.0);
         for feature in example.features.iter().filter(|f| f.id as usize >= example.known) {
-            image[feature.id as usize] = feature.value * self.fresh();
+            product[feature.id as usize] = feature.value * self.initial_diagonal();
         }
-        let root = (1.0 + spread).sqrt();
-        for (row, z) in image.iter_mut().enumerate() {
-            // |u_i|/√(1 + r) ≤ √M_ii; where rounding has it otherwise M would drift away.
-            let diagonal = self.matrix.get(place(row, row)).copied().unwrap_or(self.fresh());
+        let root = (1.0 + quadratic).sqrt();
+        for (row, z) in product.iter_mut().enumerate() {
+            // |u_i|/√(1 + r) ≤ √M_ii. Rounding must not violate this, or M would stop being positive.
+            let diagonal =
+                self.matrix.get(entry_index(row, row)).copied().unwrap_or(self.initial_diagonal());
             *z = (*z / root).clamp(-diagonal.sqrt(), diagonal.sqrt());
         }
         let moved = |f: &Feature| self.mistakes.get(f.id as usize).unwrap_or(&0.0) + sign * f.value;
@@ -117,27 +121,27 @@ impl ModelKind for SecondOrder {
             for feature in example.features {
                 self.mistakes[feature.id as usize] += sign * feature.value;
             }
-            if spread > 0.0 {
-                self.narrow(&image);
+            if quadratic > 0.0 {
+                self.subtract_outer(&product);
             }
         }
         Ok(Outcome { mistake, scores: Scores::by_margin(margin) })
     }
 
     fn contributions(&self, features: &[Feature], _draws: &Generator) -> Vec<f64> {
-        let spread = self.look(features).spread;
+        let quadratic = self.multiply(features).quadratic;
         let weight = |feature: &Feature| {
             let known = (feature.id as usize) < self.mistakes.len();
             if known { self.weight(feature.id, 0) } else { 0.0 }
         };
-        features.iter().map(|f| weight(f) * f.value / (1.0 + spread)).collect()
+        features.iter().map(|f| weight(f) * f.value / (1.0 + quadratic)).collect()
     }
 
     fn weight(&self, id: FeatureId, _vector: usize) -> f64 {
         let row = id as usize;
         let mut sum = 0.0;
         for (column, v) in self.mistakes.iter().enumerate() {
-            sum += self.matrix[place(row, column)] * v;
+            sum += self.matrix[entry_index(row, column)] * v;
         }
         sum
     }
@@ -161,7 +165,7 @@ impl ModelKind for SecondOrder {
         if !state.mistakes.iter().chain(&state.matrix).all(|number| number.is_finite()) {
             return Err("a number is not finite");
         }
-        if (0..names).any(|row| state.matrix[place(row, row)] < 0.0) {
+        if (0..names).any(|row| state.matrix[entry_index(row, row)] < 0.0) {
             return Err("its matrix has a diagonal below 0");
         }
         self.mistakes.clone_from(&state.mistakes);
@@ -171,54 +175,55 @@ impl ModelKind for SecondOrder {
 }
 
 impl SecondOrder {
-    /// Of a name never learned the matrix is to have 1/a on its diagonal.
-    fn fresh(&self) -> f64 {
+    /// 1/a, the diagonal of M for a name never learned.
+    fn initial_diagonal(&self) -> f64 {
         1.0 / self.config.prior_weight
     }
 
-    fn look(&self, features: &[Feature]) -> Projection {
+    fn multiply(&self, features: &[Feature]) -> MatrixProducts {
         let d = self.mistakes.len();
-        let mut image = vec![0.0; d];
+        let mut product = vec![0.0; d];
         for feature in features.iter().filter(|feature| (feature.id as usize) < d) {
             let column = feature.id as usize;
-            let start = place(column, 0);
-            for (sum, entry) in image.iter_mut().zip(&self.matrix[start..=start + column]) {
+            let start = entry_index(column, 0);
+            for (sum, entry) in product.iter_mut().zip(&self.matrix[start..=start + column]) {
                 *sum += entry * feature.value;
             }
-            for (row, sum) in image.iter_mut().enumerate().skip(column + 1) {
-                *sum += self.matrix[place(row, column)] * feature.value;
+            for (row, sum) in product.iter_mut().enumerate().skip(column + 1) {
+                *sum += self.matrix[entry_index(row, column)] * feature.value;
             }
         }
-        let mut spread = 0.0;
+        let mut quadratic = 0.0;
         for feature in features {
-            let own = image.get(feature.id as usize).copied();
-            spread += own.unwrap_or(feature.value * self.fresh()) * feature.value;
+            let own = product.get(feature.id as usize).copied();
+            quadratic += own.unwrap_or(feature.value * self.initial_diagonal()) * feature.value;
         }
-        let spread = if spread < 0.0 { 0.0 } else { spread }; // by rounding only: M has no such x
+        let quadratic = if quadratic < 0.0 { 0.0 } else { quadratic }; // only by rounding: M is positive
         let mut sum = 0.0;
-        for (v, u) in self.mistakes.iter().zip(&image) {
+        for (v, u) in self.mistakes.iter().zip(&product) {
             sum += v * u;
         }
-        Projection { margin: sum / (1.0 + spread), image, spread }
+        MatrixProducts { margin: sum / (1.0 + quadratic), product, quadratic }
     }
 
+    /// Extend v and M to so many names.
     fn grow(&mut self, names: usize) {
         for row in self.mistakes.len()..names {
-            self.matrix.resize(place(row, row), 0.0);
-            self.matrix.push(self.fresh());
+            self.matrix.resize(entry_index(row, row), 0.0);
+            self.matrix.push(self.initial_diagonal());
         }
         self.mistakes.resize(names, 0.0);
     }
 
     /// `M -= zzᵀ`
-    fn narrow(&mut self, z: &[f64]) {
+    fn subtract_outer(&mut self, z: &[f64]) {
         let mut entries = self.matrix.iter_mut();
         for (row, &by) in z.iter().enumerate() {
             for (other, entry) in z[..row].iter().zip(entries.by_ref()) {
                 *entry -= by * other;
             }
             if let Some(diagonal) = entries.next() {
-                *diagonal = (*diagonal - by * by).max(0.0); // below 0 by rounding only
+                *diagonal = (*diagonal - by * by).max(0.0); // below 0 only by rounding
             }
         }
     }
@@ -281,7 +286,7 @@ mod tests {
         }
         for (i, row) in inverse.iter().enumerate() {
             for j in 0..d {
-                let product: f64 = (0..d).map(|k| row[k] * model.matrix[place(k, j)]).sum();
+                let product: f64 = (0..d).map(|k| row[k] * model.matrix[entry_index(k, j)]).sum();
                 assert!((product - f64::from(u8::from(i == j))).abs() < 1e-10);
             }
         }

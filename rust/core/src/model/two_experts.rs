@@ -1,10 +1,10 @@
-//! Two models and how far each is trusted.
+//! Weights of two models in a common prediction, learned from their losses.
 //!
-//! The losses are log2(1 + e^(−yf)), or (y − f)² of a number. Trust starts at α = (½, ½) and follows
-//! the losses of the two: by their sums, α_i ∝ exp(−ηL_i), η = √(8 ln 2/T), or with a fixed share
-//! that lets a model come back: v_i = α_i exp(−ηℓ_i), α_i = δW/2 + (1 − δ)v_i, W = v_1 + v_2,
-//! δ = 1/(T − 1), η = √((8/T)(2 ln 2 + (T − 1)H(δ))). T is the horizon; if it is not known, epochs of
-//! 2, 4, 8, ... rounds each start anew.
+//! The loss is log2(1 + e^(−yf)), or (y − f)² for a number. The weights start at α = (½, ½). They follow the
+//! sums of the losses, α_i ∝ exp(−ηL_i), η = √(8 ln 2/T), or a fixed share, by which a model can recover:
+//! v_i = α_i exp(−ηℓ_i), α_i = δW/2 + (1 − δ)v_i, W = v_1 + v_2, δ = 1/(T − 1),
+//! η = √((8/T)(2 ln 2 + (T − 1)H(δ))). T is the horizon. If it is not known, epochs of 2, 4, 8, ... rounds
+//! follow each other, each with new weights.
 //! Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
 
 use std::f64::consts::LN_2;
@@ -39,8 +39,8 @@ impl Loss {
         }
     }
 
-    /// −ℓ′(f): how far, and which way, a step of length 1 goes.
-    pub fn pull(self, f: f64, y: f64) -> f64 {
+    /// −ℓ′(f)
+    pub fn negative_gradient(self, f: f64, y: f64) -> f64 {
         match self {
             Self::Logistic => y * logistic(-y * f) / LN_2,
             Self::Square => 2.0 * (y - f),
@@ -48,7 +48,7 @@ impl Loss {
     }
 
     /// Whether the prediction was wrong.
-    pub fn mistaken(self, f: f64, y: f64) -> bool {
+    pub fn is_mistake(self, f: f64, y: f64) -> bool {
         match self {
             Self::Logistic => y * f <= 0.0,
             Self::Square => y != f,
@@ -56,19 +56,20 @@ impl Loss {
     }
 }
 
-/// How trust follows the losses.
+/// How the weights follow the losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// By their sums.
+    /// By the sums of the losses.
     Sums,
-    /// With a fixed share.
+    /// By the last losses, with a fixed share.
     Fixed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TwoExperts {
+    /// α
     pub alpha: [f64; 2],
-    /// Sums of losses in this epoch, the smaller taken off.
+    /// Sums of the losses in this epoch, minus the smaller of the two.
     lead: [f64; 2],
     /// Rounds of this epoch.
     rounds: u64,
@@ -81,13 +82,13 @@ impl TwoExperts {
         Self { alpha: [0.5; 2], lead: [0.0; 2], rounds: 0, length: horizon.unwrap_or(2) }
     }
 
-    /// The second alone, for ever.
+    /// The second model alone; the losses do not change that.
     pub fn second() -> Self {
         Self { alpha: [0.0, 1.0], lead: [0.0; 2], rounds: 0, length: 0 }
     }
 
-    /// After a round with these losses.
-    pub fn after(&self, losses: [f64; 2], sharing: Sharing, horizon: Option<u64>) -> Self {
+    /// The weights after a round with these losses.
+    pub fn updated(&self, losses: [f64; 2], sharing: Sharing, horizon: Option<u64>) -> Self {
         if self.length == 0 {
             return *self;
         }
@@ -100,12 +101,12 @@ impl TwoExperts {
                 let sums = [self.lead[0] + losses[0], self.lead[1] + losses[1]];
                 let least = sums[0].min(sums[1]);
                 next.lead = sums.map(|sum| sum - least);
-                next.alpha = normal(next.lead.map(|sum| exp(-eta * sum)));
+                next.alpha = normalized(next.lead.map(|sum| exp(-eta * sum)));
             }
             Sharing::Fixed => {
                 let v = [0, 1].map(|i| self.alpha[i] * exp(-eta * losses[i]));
                 let all = v[0] + v[1];
-                next.alpha = normal(v.map(|v| delta * all / 2.0 + (1.0 - delta) * v));
+                next.alpha = normalized(v.map(|v| delta * all / 2.0 + (1.0 - delta) * v));
             }
         }
         next.rounds += 1;
@@ -125,7 +126,8 @@ impl TwoExperts {
     }
 }
 
-fn normal(v: [f64; 2]) -> [f64; 2] {
+/// Divided by their sum.
+fn normalized(v: [f64; 2]) -> [f64; 2] {
     let all = v[0] + v[1];
     if all > 0.0 { v.map(|v| v / all) } else { [0.5; 2] }
 }
@@ -141,11 +143,11 @@ fn rates(sharing: Sharing, horizon: f64) -> (f64, f64) {
     ((8.0 / horizon * (2.0 * LN_2 + (horizon - 1.0) * entropy)).sqrt(), delta)
 }
 
-/// Σ trust·f; what has no trust does not count, whatever it is.
-pub fn blend(trust: [f64; 2], f: [f64; 2]) -> f64 {
-    match trust {
-        [0.0, share] => share * f[1],
-        [share, 0.0] => share * f[0],
+/// Σα_i f_i; a score with the weight 0 does not count, even if it is not finite.
+pub fn blend(alpha: [f64; 2], f: [f64; 2]) -> f64 {
+    match alpha {
+        [0.0, second] => second * f[1],
+        [first, 0.0] => first * f[0],
         [first, second] => first * f[0] + second * f[1],
     }
 }
@@ -155,11 +157,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trust_follows_the_smaller_loss() {
+    fn the_model_with_the_smaller_loss_gets_the_larger_weight() {
         for sharing in [Sharing::Sums, Sharing::Fixed] {
             let mut experts = TwoExperts::new(Some(100));
             for _ in 0..100 {
-                experts = experts.after([0.2, 0.9], sharing, Some(100));
+                experts = experts.updated([0.2, 0.9], sharing, Some(100));
             }
             assert!(experts.alpha[0] > 0.98);
             assert!((experts.alpha[0] + experts.alpha[1] - 1.0).abs() < 1e-15);
@@ -167,12 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn with_a_fixed_share_a_model_comes_back_sooner() {
+    fn with_a_fixed_share_a_model_recovers_sooner() {
         let after = |sharing| {
             let mut experts = TwoExperts::new(Some(400));
             for t in 0..300 {
                 let losses = if t < 200 { [0.0, 1.0] } else { [1.0, 0.0] };
-                experts = experts.after(losses, sharing, Some(400));
+                experts = experts.updated(losses, sharing, Some(400));
             }
             experts.alpha[1]
         };
@@ -184,7 +186,7 @@ mod tests {
         let mut experts = TwoExperts::new(None);
         let mut restarts = Vec::new();
         for t in 1..=30 {
-            experts = experts.after([0.0, 1.0], Sharing::Sums, None);
+            experts = experts.updated([0.0, 1.0], Sharing::Sums, None);
             if experts.rounds == 0 {
                 assert_eq!(experts.alpha, [0.5; 2]);
                 restarts.push(t);
@@ -194,18 +196,21 @@ mod tests {
     }
 
     #[test]
-    fn the_logistic_loss_is_one_at_zero_and_its_pull_the_derivative() {
+    fn the_logistic_loss_is_1_at_0_and_its_gradient_the_derivative() {
         assert_eq!(Loss::Logistic.of(0.0, 1.0), 1.0);
         for (f, y) in [(0.3, 1.0), (-2.0, 1.0), (5.0, -1.0)] {
             let slope = (Loss::Logistic.of(f + 1e-6, y) - Loss::Logistic.of(f - 1e-6, y)) / 2e-6;
-            assert!((slope + Loss::Logistic.pull(f, y)).abs() < 1e-6);
+            assert!((slope + Loss::Logistic.negative_gradient(f, y)).abs() < 1e-6);
         }
-        assert!(Loss::Logistic.of(-1e4, 1.0).is_finite() && Loss::Logistic.pull(-1e4, 1.0) > 1.0);
+        assert!(
+            Loss::Logistic.of(-1e4, 1.0).is_finite()
+                && Loss::Logistic.negative_gradient(-1e4, 1.0) > 1.0
+        );
     }
 
     #[test]
-    fn a_horizon_of_two_never_leaves_one_half() {
-        let experts = TwoExperts::new(Some(2)).after([0.0, 9.0], Sharing::Fixed, Some(2));
+    fn with_a_horizon_of_two_the_weights_stay_at_one_half() {
+        let experts = TwoExperts::new(Some(2)).updated([0.0, 9.0], Sharing::Fixed, Some(2));
         assert_eq!(experts.alpha, [0.5; 2]);
     }
 }

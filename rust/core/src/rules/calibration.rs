@@ -1,18 +1,18 @@
-//! How sure a margin really is: one slope that makes probabilities of scores.
+//! Turns scores into probabilities, by one slope that is learned from the labels.
 //!
-//! With scores f_k and mean lead m, P(k) ∝ exp(a f_k / m). Two classes have the scores 0 and q, so
-//! that P(+1) = 1/(1 + exp(−a q / m)): Platt's sigmoid without its offset, above ½ exactly when the
-//! margin is positive. Every label that is learned moves ln a by one natural-gradient step on its
-//! log loss, by the scores from *before* it was learned:
+//! With scores f_k and mean lead m of the largest score over the second, P(k) ∝ exp(a f_k / m). Two classes
+//! have the scores 0 and q, so that P(+1) = 1/(1 + exp(−a q / m)): Platt's sigmoid without its offset, above
+//! ½ exactly when the margin is positive. Every label learned moves ln a by one natural-gradient step on its
+//! log loss, with the scores from *before* it was learned:
 //!
 //! ```text
 //! t_k = a f_k / m     g = Σ P(k) t_k − t_y     h = Σ P(k) t_k² − (Σ P(k) t_k)²
 //! I ← γI + w h        ln a ← ln a − w g / (1 + I)
 //! ```
 //!
-//! w is one over the probability with which the label was asked for, so that the answers stand for
-//! the stream and not for the questions; γ lets old labels fade, because the model they were
-//! learned by has moved on. Margins count in units of their own running mean, so their scale is free.
+//! w is one over the probability with which the label was asked for, so that the answers represent the
+//! stream and not the questions. γ discounts earlier labels, because the model has changed since. Scores are
+//! divided by the running mean m, so their scale does not matter.
 //! J. Platt, *Probabilistic outputs for support vector machines* (1999); S. Amari, *Natural
 //! gradient works efficiently in learning*, Neural Computation 10 (1998).
 
@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::storage::math::exp;
 
-/// γ: what is left of a label's say after the next one. It speaks for the last hundred or so.
+/// γ: the discount of earlier labels per label. The last hundred labels or so count.
 const FADING: f64 = 0.99;
-/// The most that one label counts: rare questions would otherwise drown the others.
+/// The most that one label counts: otherwise answers to rare questions would outweigh all others.
 const LARGEST_WEIGHT: f64 = 10.0;
 /// No step of ln a is longer.
 const LONGEST_STEP: f64 = 0.5;
@@ -34,7 +34,7 @@ const SLOPES: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 pub struct Calibration {
     /// a
     slope: f64,
-    /// I: how much is known about it.
+    /// I: the information about the slope.
     information: f64,
     /// m: mean lead of the first score over the second, before learning.
     mean_lead: f64,
@@ -48,33 +48,33 @@ impl Default for Calibration {
     }
 }
 
-/// What a label counts that was asked for with this probability.
+/// The weight of a label that was asked for with this probability.
 pub fn weight_of(query_probability: f64) -> f64 {
     (1.0 / query_probability).min(LARGEST_WEIGHT)
 }
 
 impl Calibration {
-    /// A probability a score.
+    /// One probability per score.
     pub fn probabilities(&self, scores: &[f64]) -> Vec<f64> {
-        let parts: Vec<f64> = self.behind(scores).map(exp).collect();
+        let parts: Vec<f64> = self.log_ratios(scores).map(exp).collect();
         let total: f64 = parts.iter().sum();
         let mut shares: Vec<f64> = parts.iter().map(|part| part / total).collect();
         if let ([one, other], [p, q]) = (scores, &mut shares[..])
             && one != other
             && p.max(*q) <= 0.5
         {
-            // Too near to ½ for a float, and still on its side of it.
+            // Rounded to ½, but the probabilities must tell on which side of it they are.
             *q = 0.5 + (f64::EPSILON / 2.0).copysign(other - one);
             *p = 1.0 - *q;
         }
         shares
     }
 
-    /// Learn that these were the scores of an event of this class.
+    /// Learn from the scores of an event and its class.
     pub fn learn(&mut self, scores: &[f64], class: usize, weight: f64) {
         let lead = lead(scores);
         if class >= scores.len() || scores.len() < 2 || !lead.is_finite() {
-            return; // nothing was said of this class, or nothing that can be weighed
+            return; // no score for this class, or no finite lead
         }
         self.weight = FADING * self.weight + weight;
         self.mean_lead += weight / self.weight * (lead - self.mean_lead);
@@ -85,7 +85,7 @@ impl Calibration {
         // P(k) = part / total
         let (mut total, mut sum, mut squares, mut own) = (0.0, 0.0, 0.0, 0.0);
         if let &[one, other] = scores {
-            // The larger has t = 0, which adds to the total alone.
+            // The larger score has t = 0: it contributes only to the total.
             let t = -lead / self.mean_lead * self.slope;
             let (t, part) = (t.max(-FLAT), exp(t));
             (total, sum, squares) = (1.0 + part, part * t, part * t * t);
@@ -93,7 +93,7 @@ impl Calibration {
                 own = t;
             }
         } else {
-            for (k, t) in self.behind(scores).enumerate() {
+            for (k, t) in self.log_ratios(scores).enumerate() {
                 let (t, part) = (t.max(-FLAT), exp(t));
                 total += part;
                 sum += part * t;
@@ -107,20 +107,20 @@ impl Calibration {
         let mean = sum * inverse;
         self.information += weight * (squares * inverse - mean * mean).max(0.0);
         let step = weight * (own - mean) / (1.0 + self.information);
-        let longer = self.slope * exp(step.clamp(-LONGEST_STEP, LONGEST_STEP));
-        self.slope = longer.clamp(*SLOPES.start(), *SLOPES.end());
+        let slope = self.slope * exp(step.clamp(-LONGEST_STEP, LONGEST_STEP));
+        self.slope = slope.clamp(*SLOPES.start(), *SLOPES.end());
     }
 
-    /// How far each score lies behind the largest, on the calibrated scale: t − max t.
-    fn behind(&self, scores: &[f64]) -> impl Iterator<Item = f64> {
+    /// t − max t of each score: the logarithm of its probability over the largest.
+    fn log_ratios(&self, scores: &[f64]) -> impl Iterator<Item = f64> {
         let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        // Until there is a margin to speak of, margins count as they are.
+        // While all leads were 0 there is no unit: scores are taken as they are.
         let (slope, unit) =
             if self.mean_lead > 0.0 { (self.slope, self.mean_lead) } else { (1.0, 1.0) };
         scores.iter().map(move |score| (score - top) / unit * slope)
     }
 
-    /// Whether these are numbers that learning can have led to.
+    /// Whether learning can give these numbers.
     pub fn is_sound(&self) -> bool {
         let finite = |number: f64| number.is_finite() && number >= 0.0;
         SLOPES.contains(&self.slope)
@@ -130,7 +130,7 @@ impl Calibration {
     }
 }
 
-/// The lead of the largest over the second.
+/// The largest score minus the second largest.
 fn lead(scores: &[f64]) -> f64 {
     let mut first = f64::NEG_INFINITY;
     let mut second = f64::NEG_INFINITY;
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_finds_the_slope_by_which_labels_were_drawn() {
+    fn it_finds_the_slope_with_which_labels_were_drawn() {
         for unit in [1e-30, 1.0, 1e30] {
             let mut calibration = Calibration::default();
             let mut coins = crate::storage::rng::Generator::from_seed(1);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_sound_whatever_comes() {
+    fn it_stays_sound_for_any_scores() {
         let mut calibration = Calibration::default();
         for (round, q) in
             [0.0, 5e-324, 1e308, -1e308, 1e-308, -3.0].into_iter().cycle().take(600).enumerate()
@@ -198,12 +198,12 @@ mod tests {
             let shares = calibration.probabilities(&[0.0, q]);
             assert!((shares[0] + shares[1] - 1.0).abs() < 1e-12, "{shares:?}");
         }
-        calibration.learn(&[-1e308, 1e308], 1, 1.0); // a lead beyond the floats says nothing
+        calibration.learn(&[-1e308, 1e308], 1, 1.0); // a lead that is not finite is ignored
         assert!(calibration.is_sound());
     }
 
     #[test]
-    fn a_class_that_nothing_was_said_of_teaches_nothing() {
+    fn a_class_without_a_score_is_ignored() {
         let mut calibration = Calibration::default();
         calibration.learn(&[0.5], 0, 1.0);
         calibration.learn(&[0.5, 1.0], 2, 1.0);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rare_question_counts_for_more_and_within_limits() {
+    fn the_answer_to_a_rare_question_counts_more_within_limits() {
         assert_eq!(weight_of(1.0), 1.0);
         assert_eq!(weight_of(0.25), 4.0);
         assert_eq!(weight_of(0.0), LARGEST_WEIGHT);

@@ -1,23 +1,23 @@
-//! How large an error to expect of an event: what stands for a small margin in regression.
+//! The error to expect for an event. In regression it takes the place of the margin in query rules.
 //!
-//! A running mean of |error| is kept overall and a feature, learned from every event learned: n-th
-//! time `m += (|error| - m)·max(0.02, 1/n)`. The error expected of an event is the mean over its
-//! features; a name never learned counts twice the overall mean, for its weight is still to be
-//! found. A prediction counts as the surer the smaller that is beside the overall mean.
+//! There is one running mean of |error| for all events and one per feature, updated by every event learned:
+//! the n-th time `m += (|error| - m)·max(0.02, 1/n)`. The error expected for an event is the mean over its
+//! features. A name never learned counts with twice the overall mean, because its weight is not known yet. The
+//! confidence is the overall mean divided by the expected error.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::Feature;
 use crate::storage::index_remap::IndexRemap;
 
-/// A mean forgets after some fifty events.
+/// The smallest step of a mean: it covers about the last fifty events.
 const SLOWEST: f64 = 0.02;
-/// What a name never learned counts, in overall means.
-const OF_A_NEW_NAME: f64 = 2.0;
-/// No event is a hundred times surer than the mean one.
+/// The error expected of a name never learned, in overall means.
+const ERROR_OF_NEW_NAME: f64 = 2.0;
+/// The least expected error, in overall means: no confidence is above 100.
 const FLOOR: f64 = 0.01;
 
-/// A running mean, and how often it was moved.
+/// A running mean, and the number of values in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Mean {
     value: f64,
@@ -42,8 +42,8 @@ pub struct ExpectedError {
 }
 
 impl ExpectedError {
-    /// How sure a prediction is: the overall mean over the error expected, from 0.5 to 100 or so;
-    /// 1 while no error has been seen.
+    /// The confidence in a prediction: the overall mean divided by the expected error, at most 100; 1 while
+    /// no error was seen.
     pub fn confidence(&self, event: &[Feature]) -> f64 {
         let overall = self.overall.value;
         if event.is_empty() || overall == 0.0 {
@@ -53,13 +53,13 @@ impl ExpectedError {
         for feature in event {
             sum += match self.features.get(feature.id as usize) {
                 Some(mean) => mean.value / overall,
-                None => OF_A_NEW_NAME,
+                None => ERROR_OF_NEW_NAME,
             };
         }
         1.0 / (sum / event.len() as f64).max(FLOOR)
     }
 
-    /// Learn the error made on an event; names from the known ones on up to `names` are new.
+    /// Learn the error made on an event. `names` counts all names, those of this event included.
     pub fn learn(&mut self, event: &[Feature], names: usize, error: f64) {
         self.features.resize(names, Mean::default());
         self.overall.add(error);
@@ -68,7 +68,7 @@ impl ExpectedError {
         }
     }
 
-    /// Let features go.
+    /// Drop the means of evicted features.
     pub fn retain(&mut self, remap: &IndexRemap) {
         remap.retain(&mut self.features, 1);
     }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn where_errors_were_large_it_is_less_sure() {
+    fn confidence_is_low_where_errors_were_large() {
         let mut errors = ExpectedError::default();
         assert_eq!(errors.confidence(&event(&[0])), 1.0);
         for _ in 0..10 {

@@ -1,4 +1,4 @@
-//! The rules that models and learners are made of: one closed enum or estimate per file, its formula above it.
+//! The rules that models and learners are made of: one per file, with its formula above the code.
 
 pub mod calibration;
 pub mod expected_error;

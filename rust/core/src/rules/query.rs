@@ -1,7 +1,7 @@
 //! Whether a label is worth asking for.
 //!
-//! One coin `u ~ U[0, 1)` is drawn per event, needed or not. `q` is the margin, or with several
-//! classes the lead of the first over the second; `t` counts events from 1.
+//! One coin `u ~ U[0, 1)` is drawn per event, whether the rule needs it or not. `q` is the margin, or with
+//! several classes the lead of the largest score over the second. `t` counts events from 1.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub enum QueryRule {
     Random {
         rate: f64,
     },
-    /// Exactly `rate` of `total` events; of an unknown total, within one of `rate·t` at every t.
+    /// Exactly `rate` of `total` events; without a total, within one of `rate·t` at every t.
     Quota {
         rate: f64,
         total: Option<u64>,
@@ -29,7 +29,7 @@ pub enum QueryRule {
     MarginPlusOne {
         width: f64,
     },
-    /// `Margin` with `ρ√(1 + K)`, K the mistakes learned; perhaps times the largest ‖x‖² seen.
+    /// `Margin` with `ρ√(1 + K)`, K the mistakes learned; with `by_norm` times the largest ‖x‖² seen.
     SelAda {
         width: f64,
         by_norm: bool,
@@ -38,18 +38,18 @@ pub enum QueryRule {
     Decaying {
         width: f64,
     },
-    /// `Margin` with a width that follows the stream so that `rate` of it is asked for.
+    /// `Margin` with a width that is adapted so that `rate` of the stream is asked for.
     Budget {
         rate: f64,
     },
-    /// `|q|` below a running quantile, so that the `rate` of the stream is asked for that the
-    /// model is least sure of; never more than `rate·t + 2√(rate·t) + 4` questions.
+    /// `|q|` below a running quantile, so that the `rate` of the stream with the smallest margins is asked
+    /// for; never more than `rate·t + 2√(rate·t) + 4` questions.
     Quantile {
         rate: f64,
     },
 }
 
-/// An event as a query rule sees it.
+/// What a query rule decides from.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryContext {
     /// The event's number, from 1.
@@ -62,25 +62,25 @@ pub struct QueryContext {
     pub squared_norm: f64,
     /// Events learned before it.
     pub learned: u64,
-    /// Whether all its values are 0; looked at before the first answer only.
+    /// Whether all its values are 0; only set before the first label is learned.
     pub all_zero: bool,
-    /// What a running scaler can say of it.
+    /// Whether and how its values were scaled.
     pub scaled: Scaled,
 }
 
-/// What is known of the scale on which an event's values count.
+/// Whether and how an event's values were scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaled {
-    /// Values count as they are.
+    /// There is no scaler.
     No,
-    /// The scaler follows the stream, this event included.
+    /// By a scaler that has observed events.
     Running,
-    /// The scaler has counted nothing and does not count this event either: waiting for a better
-    /// one is of no use.
+    /// By a scaler that has observed no event and does not observe this one either: waiting for a more
+    /// informative event is of no use.
     Nothing,
 }
 
-/// A rule at work: its parameters, and what it remembers of the stream.
+/// A rule with its parameters and its state.
 #[derive(Clone, Copy, Debug)]
 pub enum Query {
     All,
@@ -94,12 +94,12 @@ pub enum Query {
     Quantile(Quantile),
 }
 
-/// What a rule remembers, as it is saved; most remember nothing.
+/// The state of a rule, as it is saved. Most rules have none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueryState {
     None,
-    /// Of an unknown total: where in the first stretch the first question falls.
+    /// Without a total: which of the first `1/rate` events is asked for, in [0, 1).
     Quota {
         phase: f64,
     },
@@ -108,7 +108,7 @@ pub enum QueryState {
         mistakes: u64,
         largest_norm: f64,
     },
-    /// Running mean of |q|; log factor that makes up for too many or too few questions.
+    /// Running mean of |q|; log factor that corrects too many or too few questions.
     Budget {
         mean_margin: f64,
         tilt: f64,
@@ -121,7 +121,7 @@ pub enum QueryState {
 }
 
 impl Query {
-    /// A rule that has seen nothing.
+    /// A rule that has seen no event.
     pub fn new(rule: QueryRule, draws: &mut Generator) -> Self {
         match rule {
             QueryRule::All => Self::All,
@@ -147,24 +147,24 @@ impl Query {
         matches!(self, Self::SelAda(rule) if rule.by_norm)
     }
 
-    /// Whether to ask, and with what probability the answer was yes.
-    pub fn ask(&mut self, now: QueryContext, coin: f64) -> (bool, f64) {
+    /// Whether to ask, and the probability of asking.
+    pub fn ask(&mut self, context: QueryContext, coin: f64) -> (bool, f64) {
         match self {
             Self::All => (true, 1.0),
             Self::Random { rate } => (coin < *rate, *rate),
-            Self::Quota(rule) => rule.ask(now, coin),
-            Self::Margin { width } => by_margin(*width, now.confidence, coin),
-            Self::MarginPlusOne { width } => by_margin(*width, 1.0 + now.confidence, coin),
-            Self::SelAda(rule) => rule.ask(now, coin),
+            Self::Quota(rule) => rule.ask(context, coin),
+            Self::Margin { width } => by_margin(*width, context.confidence, coin),
+            Self::MarginPlusOne { width } => by_margin(*width, 1.0 + context.confidence, coin),
+            Self::SelAda(rule) => rule.ask(context, coin),
             Self::Decaying { width } => {
-                by_margin(*width / (now.t as f64 + 1.0), now.confidence, coin)
+                by_margin(*width / (context.t as f64 + 1.0), context.confidence, coin)
             }
-            Self::Budget(rule) => rule.ask(now, coin),
-            Self::Quantile(rule) => rule.ask(now, coin),
+            Self::Budget(rule) => rule.ask(context, coin),
+            Self::Quantile(rule) => rule.ask(context, coin),
         }
     }
 
-    /// Be told that an event was learned.
+    /// Record that an event was learned, and whether its prediction was wrong.
     pub fn on_learned(&mut self, mistake: bool) {
         if let Self::SelAda(rule) = self {
             rule.mistakes += u64::from(mistake);
@@ -263,16 +263,16 @@ pub struct Quota {
 }
 
 impl Quota {
-    fn ask(&self, now: QueryContext, coin: f64) -> (bool, f64) {
+    fn ask(&self, context: QueryContext, coin: f64) -> (bool, f64) {
         let Some(total) = self.total else {
             let due = |t: f64| (self.rate * t + self.phase).floor();
-            return (due(now.t as f64) > due(now.t as f64 - 1.0), self.rate);
+            return (due(context.t as f64) > due(context.t as f64 - 1.0), self.rate);
         };
-        if now.t > total {
+        if context.t > total {
             return (false, 0.0);
         }
-        let wanted = (self.rate * total as f64 + 0.5).floor() - now.asked as f64;
-        let left = (total - now.t + 1) as f64;
+        let wanted = (self.rate * total as f64 + 0.5).floor() - context.asked as f64;
+        let left = (total - context.t + 1) as f64;
         (coin * left < wanted, (wanted / left).clamp(0.0, 1.0))
     }
 }
@@ -286,21 +286,21 @@ pub struct SelAda {
 }
 
 impl SelAda {
-    fn ask(&mut self, now: QueryContext, coin: f64) -> (bool, f64) {
+    fn ask(&mut self, context: QueryContext, coin: f64) -> (bool, f64) {
         let mut width = self.width * (1.0 + self.mistakes as f64).sqrt();
         if self.by_norm {
-            self.largest_norm = self.largest_norm.max(now.squared_norm);
+            self.largest_norm = self.largest_norm.max(context.squared_norm);
             width *= self.largest_norm;
         }
-        by_margin(width, now.confidence, coin)
+        by_margin(width, context.confidence, coin)
     }
 }
 
-/// How far ahead or behind a rule may be, in logarithms of its width or threshold.
+/// The largest correction of a width or threshold, as a logarithm.
 const LARGEST_TILT: f64 = 8.0;
 
-/// `Margin` on `|q|` in units of its running mean g, with the width `rate/(1 − rate)·e^b`; b rises while
-/// too little is asked and falls while too much is.
+/// `Margin` on `|q|` in units of its running mean g, with the width `rate/(1 − rate)·e^b`. b rises while too
+/// few labels are asked for and falls while too many are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
     rate: f64,
@@ -311,19 +311,19 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The running mean of |q| forgets after some fifty events.
+    /// The smallest step of the running mean of |q|: it covers about the last fifty events.
     const SLOWEST: f64 = 0.02;
-    /// Margins of exactly 0 are not always asked for.
+    /// The least margin, in means: so that margins of exactly 0 are not always asked for.
     const FLOOR: f64 = 0.01;
     const GAIN: f64 = 0.5;
 
-    fn ask(&mut self, now: QueryContext, coin: f64) -> (bool, f64) {
+    fn ask(&mut self, context: QueryContext, coin: f64) -> (bool, f64) {
         let Self { rate, mean_margin: mean, tilt } = self;
-        *mean += (now.confidence - *mean) * Self::SLOWEST.max(1.0 / now.t as f64);
-        let size = if *mean == 0.0 { 1.0 } else { (now.confidence / *mean).max(Self::FLOOR) };
+        *mean += (context.confidence - *mean) * Self::SLOWEST.max(1.0 / context.t as f64);
+        let size = if *mean == 0.0 { 1.0 } else { (context.confidence / *mean).max(Self::FLOOR) };
         let (asked, probability) = if *rate <= 0.0 {
             (false, 0.0)
-        } else if *rate >= 1.0 || now.t == 1 {
+        } else if *rate >= 1.0 || context.t == 1 {
             (true, 1.0)
         } else {
             by_margin(*rate / (1.0 - *rate) * exp(*tilt), size, coin)
@@ -334,8 +334,8 @@ impl Budget {
     }
 }
 
-/// Asks where `|q| < 1.5·rate·g·e^b`, g the running mean of |q|, and of the rest by chance; b as in
-/// [`Budget`]. Before the first answer it asks the first few events that show anything.
+/// Asks where `|q| < 1.5·rate·g·e^b`, g the running mean of |q|, and for a small random share of the rest; b
+/// as in [`Budget`]. Before the first answer it asks for the first few events with a value other than 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quantile {
     rate: f64,
@@ -346,35 +346,35 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// The running mean of |q| forgets after some two hundred events.
+    /// The smallest step of the running mean of |q|: it covers about the last two hundred events.
     const SLOWEST: f64 = 0.005;
     /// The r-quantile of half-normal |q| is near 1.5·r of their mean.
     const SPREAD: f64 = 1.5;
-    /// Share of the rate that is asked for by chance.
+    /// The share of the rate that is asked for at random.
     const EXPLORED: f64 = 0.05;
-    /// Questions open before the first answer.
+    /// The most questions before the first answer.
     const MOST_OPEN: u64 = 3;
-    /// With a scaler, the first event that may be asked about: what events are like must be known first.
+    /// With a scaler, the first event that may be asked for: the scaler needs a few events first.
     const FIRST_EVENT: u64 = 10;
-    /// Questions ahead of the rate from the start.
+    /// The most questions ahead of the rate at the start.
     const BURST: f64 = 3.0;
 
-    fn ask(&mut self, now: QueryContext, coin: f64) -> (bool, f64) {
+    fn ask(&mut self, context: QueryContext, coin: f64) -> (bool, f64) {
         if self.rate >= 1.0 {
             return (true, 1.0);
         }
         if self.rate <= 0.0 {
             return (false, 0.0);
         }
-        let (t, asked, rate) = (now.t as f64, now.asked as f64, self.rate);
-        self.mean_margin += (now.confidence - self.mean_margin) * Self::SLOWEST.max(1.0 / t);
-        let (wanted, probability) = if now.learned == 0 {
-            let wanted = now.asked < Self::MOST_OPEN && !Self::waits(now);
+        let (t, asked, rate) = (context.t as f64, context.asked as f64, self.rate);
+        self.mean_margin += (context.confidence - self.mean_margin) * Self::SLOWEST.max(1.0 / t);
+        let (wanted, probability) = if context.learned == 0 {
+            let wanted = context.asked < Self::MOST_OPEN && !Self::waits(context);
             (wanted, f64::from(u8::from(wanted)))
         } else {
             let threshold = Self::SPREAD * rate * self.mean_margin * exp(self.tilt);
-            let unsure = now.confidence < threshold;
-            // While all margins are 0, as with one class of several known, chance alone can ask.
+            let unsure = context.confidence < threshold;
+            // While all margins are 0, as with one known class of several, only chance can ask.
             let chance = if self.mean_margin == 0.0 { rate } else { Self::EXPLORED * rate };
             let wanted = unsure || coin < chance;
             let missed = rate - f64::from(u8::from(wanted));
@@ -389,11 +389,11 @@ impl Quantile {
         }
     }
 
-    /// Before the first answer: whether a later event will say more.
-    fn waits(now: QueryContext) -> bool {
-        match now.scaled {
-            Scaled::No => now.all_zero,
-            Scaled::Running => now.all_zero || now.t < Self::FIRST_EVENT,
+    /// Before the first answer: whether a later event is likely to be more informative.
+    fn waits(context: QueryContext) -> bool {
+        match context.scaled {
+            Scaled::No => context.all_zero,
+            Scaled::Running => context.all_zero || context.t < Self::FIRST_EVENT,
             Scaled::Nothing => false,
         }
     }
@@ -426,14 +426,14 @@ mod tests {
         let mut asked = 0;
         for t in 1..=events {
             let confidence = margins(others.uniform());
-            let now = at(t, asked, confidence);
-            asked += u64::from(query.ask(now, coins.uniform()).0);
+            let context = at(t, asked, confidence);
+            asked += u64::from(query.ask(context, coins.uniform()).0);
         }
         asked as f64 / events as f64
     }
 
     #[test]
-    fn a_quota_is_met_exactly() {
+    fn a_quota_is_reached_exactly() {
         let rule = QueryRule::Quota { rate: 0.1, total: Some(1000) };
         assert_eq!(share_asked(rule, 1000, |u| u), 0.1);
         assert_eq!(share_asked(rule, 2000, |u| u), 0.05); // nothing after the total
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_margins_run_into_the_bound_on_questions() {
+    fn the_bound_on_questions_holds_when_all_margins_are_equal() {
         let rule = QueryRule::Quantile { rate: 0.04 };
         for margins in [0.0, 1.0] {
             let (mut query, mut asked) = (fresh(rule), 0);
@@ -475,13 +475,13 @@ mod tests {
     }
 
     #[test]
-    fn margins_that_are_all_0_are_asked_about_by_chance_at_the_rate() {
+    fn margins_that_are_all_0_are_asked_for_at_random_at_the_rate() {
         let share = share_asked(QueryRule::Quantile { rate: 0.1 }, 20_000, |_| 0.0);
         assert!((share - 0.1).abs() < 0.01, "{share}");
     }
 
     #[test]
-    fn three_questions_are_open_until_the_first_answer() {
+    fn at_most_three_questions_are_asked_before_the_first_answer() {
         let mut query = fresh(QueryRule::Quantile { rate: 0.5 });
         let before =
             |t, asked, all_zero| QueryContext { learned: 0, all_zero, ..at(t, asked, 0.0) };
@@ -494,7 +494,7 @@ mod tests {
     #[test]
     fn with_a_scaler_the_first_question_waits_for_the_tenth_event_unless_waiting_is_of_no_use() {
         let first = |scaled, t| QueryContext { learned: 0, scaled, ..at(t, 0, 0.0) };
-        let asks = |now| fresh(QueryRule::Quantile { rate: 0.5 }).ask(now, 0.0).0;
+        let asks = |context| fresh(QueryRule::Quantile { rate: 0.5 }).ask(context, 0.0).0;
         assert!(asks(first(Scaled::No, 1)));
         assert!(!asks(first(Scaled::Running, 9)));
         assert!(asks(first(Scaled::Running, 10)));
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_takes_back_its_own_state_and_no_other() {
+    fn a_rule_adopts_its_own_state_and_no_other() {
         let rules = [
             QueryRule::All,
             QueryRule::Quota { rate: 0.1, total: None },
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn margins_of_zero_do_not_empty_the_budget() {
+    fn margins_of_zero_do_not_use_up_the_budget() {
         let margins = |u: f64| if u < 0.7 { 0.0 } else { u };
         let share = share_asked(QueryRule::Budget { rate: 0.02 }, 20_000, margins);
         assert!((share - 0.02).abs() < 0.005, "{share}");
@@ -536,8 +536,8 @@ mod tests {
     #[test]
     fn the_margin_rules_ask_with_the_probability_they_report() {
         for rule in [QueryRule::Margin { width: 0.5 }, QueryRule::MarginPlusOne { width: 0.5 }] {
-            let now = at(1, 0, 1.5);
-            let (_, probability) = fresh(rule).ask(now, 0.0);
+            let context = at(1, 0, 1.5);
+            let (_, probability) = fresh(rule).ask(context, 0.0);
             let share = share_asked(rule, 50_000, |_| 1.5);
             assert!((share - probability).abs() < 0.01);
         }

@@ -11,7 +11,7 @@ pub enum Sparsifier {
         share: f64,
         l1_radius: f64,
     },
-    /// Keep a fresh random share of the d weights. A baseline: O(d) an update.
+    /// Keep a random share of the d weights, drawn anew at every update. A baseline: O(d) per update.
     RandomShare {
         share: f64,
     },
@@ -38,7 +38,7 @@ impl Sparsifier {
         }
     }
 
-    /// Sparsify a vector after a step on it: scale it back, then keep `kept` of its weights.
+    /// Sparsify a vector after a step on it: scale it back to its radius, then keep `kept` of its weights.
     pub fn apply(self, weights: &mut Weights, vector: usize, kept: usize, draws: &mut Generator) {
         match self {
             Self::None => {}
@@ -70,7 +70,7 @@ impl Sparsifier {
     }
 }
 
-/// `max(1, floor(B·d))`; the small number makes 0.29 of 100 be 29.
+/// `max(1, floor(B·d))`; the small number is added so that 0.29 of 100 is 29.
 fn at_least_one(exact: f64) -> usize {
     ((exact + 1e-9).floor() as usize).max(1)
 }
@@ -120,11 +120,11 @@ mod tests {
                 assert!((a - b).abs() < 1e-12, "{a} {b}");
             }
         }
-        assert!(fast.vectors[0].scale > SMALLEST_SCALE); // folded on the way, more than once
+        assert!(fast.vectors[0].scale > SMALLEST_SCALE); // it was folded into the values more than once
     }
 
     #[test]
-    fn a_share_is_rounded_down_but_not_to_nothing() {
+    fn a_share_is_rounded_down_but_never_to_0() {
         let kept = |share, d| Sparsifier::RandomShare { share }.kept(d, false);
         assert_eq!(kept(0.29, 100), 29);
         assert_eq!(kept(0.5, 7), 3);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_legacy_rounding_can_keep_nothing() {
+    fn the_legacy_rounding_can_keep_no_weight() {
         let kept = |share, d| Sparsifier::RandomShare { share }.kept(d, true);
         assert_eq!(kept(0.5, 7), 4);
         assert_eq!(kept(0.04, 10), 0);

@@ -1,9 +1,9 @@
 //! How far a label moves the weights.
 //!
 //! With margin `q = w·x`, label `y = ±1` and loss `l = max(0, m - y q)`, the first-order rules move
-//! `w_i += τ y x_i`; the second-order ones keep a variance `σ_i` a feature and move
-//! `w_i += α y σ_i x_i`. With several classes `y q` is the lead over the best rival, and the step
-//! is shared by two weight vectors, so the squared norm (or variance) is that of both.
+//! `w_i += τ y x_i`; the second-order rules keep one variance `σ_i` per feature and move
+//! `w_i += α y σ_i x_i`. With several classes `y q` is the lead of the right class over the best other one. The
+//! step then moves two weight vectors, so the squared norm (or variance) is that of both.
 //! Crammer et al., *Online Passive-Aggressive Algorithms*, JMLR 7 (2006); *Adaptive Regularization
 //! of Weight Vectors* (2009); Dredze et al., *Confidence-Weighted Linear Classification* (2008).
 
@@ -11,11 +11,11 @@ use crate::storage::weights::{Narrowing, Step};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UpdateRule {
-    /// One step for a wrong sign.
+    /// A step of length 1 for a wrong sign.
     Perceptron,
-    /// One step for a margin not reached.
+    /// A step of length 1 for a margin not reached.
     MarginPerceptron,
-    /// Meet the margin exactly. For labels that can be trusted.
+    /// Reach the margin exactly. For labels that can be trusted.
     Pa,
     /// As `Pa`, but never step further than `c`.
     Pa1 { c: Option<f64> },
@@ -25,11 +25,11 @@ pub enum UpdateRule {
     Cpa { c: Option<f64> },
     /// Steps that shrink for features learned often.
     Arow { c: Option<f64> },
-    /// Be right by `phi` variances.
+    /// Reach a margin of `phi` variances.
     CwVariance { phi: f64 },
-    /// Be right by `phi` standard deviations.
+    /// Reach a margin of `phi` standard deviations.
     CwStdev { phi: f64 },
-    /// A fixed step down the hinge loss, and a decay of all weights.
+    /// A fixed step along the negative gradient of the hinge loss, and a decay of all weights.
     Gradient { step: f64, decay: f64 },
 }
 
@@ -44,8 +44,8 @@ pub enum PositiveMargin {
 }
 
 impl PositiveMargin {
-    /// The margin in force; the counts include the label being learned.
-    pub fn now(self, positives: u64, negatives: u64) -> f64 {
+    /// The current margin; the counts include the label being learned.
+    pub fn value(self, positives: u64, negatives: u64) -> f64 {
         match self {
             Self::Fixed(margin) => margin,
             Self::Balanced { odds } => odds * (negatives as f64 + 1.0) / (positives as f64 + 1.0),
@@ -53,19 +53,19 @@ impl PositiveMargin {
     }
 }
 
-/// What an update rule may look at.
+/// What an update rule computes a step from.
 #[derive(Clone, Copy, Debug)]
 pub struct StepInput {
-    /// `y q`, or with several classes the lead of the right class over its best rival.
+    /// `y q`, or with several classes the lead of the right class over the best other one.
     pub margin: f64,
     /// The margin to reach: m.
     pub target: f64,
     pub mistake: bool,
-    /// ‖x‖², times the number of weight vectors that will move.
+    /// ‖x‖² times the number of weight vectors that move.
     pub squared_norm: f64,
     /// Σσ_i x_i² over the same vectors, for rules that use variances.
     pub variance: f64,
-    /// The positive class's margin, which stands in for a C that was not given.
+    /// The positive class's margin, which is used for a C that was not given.
     pub positive_margin: f64,
 }
 
@@ -92,39 +92,39 @@ impl UpdateRule {
             return Step { shrink: 1.0 - step * decay, ..Step::of(length) };
         }
         if squared_norm == 0.0 {
-            return Step::of(0.0); // no feature to correct anything with
+            return Step::of(0.0); // every value is 0: no weight can change the margin
         }
         let loss = (target - margin).max(0.0);
-        let or_ratio = |c: Option<f64>| c.unwrap_or(input.positive_margin);
-        let stays = Step::of(0.0);
+        let or_positive_margin = |c: Option<f64>| c.unwrap_or(input.positive_margin);
+        let no_step = Step::of(0.0);
         match self {
             Self::Perceptron => Step::of(f64::from(u8::from(input.mistake))),
             Self::MarginPerceptron => Step::of(f64::from(u8::from(margin <= target))),
             Self::Pa => Step::of(loss / squared_norm),
-            Self::Pa1 { c } => Step::of((loss / squared_norm).min(or_ratio(c))),
-            Self::Pa2 { c } => Step::of(loss / (squared_norm + 0.5 / or_ratio(c))),
+            Self::Pa1 { c } => Step::of((loss / squared_norm).min(or_positive_margin(c))),
+            Self::Pa2 { c } => Step::of(loss / (squared_norm + 0.5 / or_positive_margin(c))),
             Self::Cpa { c } => {
-                let wanted = ((target.sqrt() - margin) / squared_norm).min(or_ratio(c));
-                if input.mistake { Step::of(wanted) } else { stays }
+                let wanted = ((target.sqrt() - margin) / squared_norm).min(or_positive_margin(c));
+                if input.mistake { Step::of(wanted) } else { no_step }
             }
             Self::Arow { c } => {
                 let moves = loss > 0.0 && variance > 0.0;
-                if moves { arow(loss, variance, or_ratio(c)) } else { stays }
+                if moves { arow(loss, variance, or_positive_margin(c)) } else { no_step }
             }
             Self::CwVariance { phi } => {
                 let moves = variance > 0.0 && margin < phi * variance;
-                if moves { cw_variance(phi, margin, variance) } else { stays }
+                if moves { cw_variance(phi, margin, variance) } else { no_step }
             }
             Self::CwStdev { phi } => {
                 let moves = variance > 0.0 && margin < phi * variance.sqrt();
-                if moves { cw_stdev(phi, margin, variance) } else { stays }
+                if moves { cw_stdev(phi, margin, variance) } else { no_step }
             }
-            Self::Gradient { .. } => stays, // above: it shrinks the weights in any case
+            Self::Gradient { .. } => no_step, // handled above, because it also shrinks the weights
         }
     }
 
-    /// The steps of the OLSF authors' published code: ‖x‖ in place of ‖x‖², a misplaced bracket,
-    /// and an update whenever `y q ≤ 1`. For replication only, of the rules that their code has.
+    /// The steps of the OLSF authors' published code: ‖x‖ in place of ‖x‖², a misplaced bracket, and an
+    /// update whenever `y q ≤ 1`. For replication only. Rules that their code does not have step as usual.
     pub fn legacy_step(self, input: &StepInput) -> Step {
         let (margin, norm) = (input.margin, input.squared_norm.sqrt());
         if norm == 0.0 || margin > 1.0 {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn passive_aggressive_steps() {
+    fn pa_reaches_the_margin_and_pa1_and_pa2_step_less() {
         assert_eq!(length(UpdateRule::Pa, -1.0), 0.5);
         assert_eq!(length(UpdateRule::Pa1 { c: Some(0.25) }, -1.0), 0.25);
         assert_eq!(length(UpdateRule::Pa2 { c: Some(0.125) }, -1.0), 0.25);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn perceptrons_differ_in_when_they_step() {
+    fn a_perceptron_steps_on_mistakes_and_a_margin_perceptron_on_margins_not_reached() {
         assert_eq!(length(UpdateRule::Perceptron, 0.0), 1.0);
         assert_eq!(length(UpdateRule::Perceptron, 0.5), 0.0);
         assert_eq!(length(UpdateRule::MarginPerceptron, 0.5), 1.0);

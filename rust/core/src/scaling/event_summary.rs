@@ -1,30 +1,31 @@
-//! An event as a summary: two features that are learned from every event, labelled or not.
+//! A summary of an event: two features that are learned from every event, labelled or not.
 //!
-//! The *common factor* is the first principal component of what the view shows. Every feature has
-//! a loading `v`, moved towards `u z` by steps of its own, so that features may be missing, and counts with
-//! `λ = v·n/(n + 10)·a`: loadings seen rarely and irregular features hardly count. An event's score
-//! is `u = Σλz/√Σλ²`. The *energy* says how unusual the event is, whatever the direction: the log of
-//! its mean square. Both are standardised by their running mean and variance and shrunk by D, the
-//! share of the event that is regular: a text has neither.
+//! The *common factor* is the first principal component of the scaled values. Every feature has a loading
+//! `v`, which moves towards `u z` by steps of its own, so that features may be missing. A feature counts with
+//! `λ = v·n/(n + 10)·a`: rarely seen and irregular features hardly count. An event's score is
+//! `u = Σλz/√Σλ²`. The *energy* says how unusual the event is in any direction: it is the logarithm of the
+//! mean square. Both are standardised by their running mean and variance, and multiplied by D, the share of
+//! the event that is regular: for a text both are 0.
 
 use serde::{Deserialize, Serialize};
 
 use crate::scaling::simd::F64x2;
 use crate::storage::math::ln;
 
-/// What is added to an event: factor, energy and a constant, in this order at its end.
+/// How many features are added to the end of an event: factor, energy and a constant, in this order.
 pub const OWN_FEATURES: usize = 3;
-/// The constant.
+/// The value of the constant.
 pub const CONSTANT: f64 = 0.3;
 
 const CLIP: f64 = 3.0; // of a standardised score
 const FACTOR_SIZE: f64 = 0.5;
 const ENERGY_SIZE: f64 = 0.3;
-/// Times seen at which a loading counts half.
+/// A loading seen so many times counts half.
 pub const SHRINK: f64 = 10.0;
-/// The n-th event moves a loading by (1 + this)/(n + this) towards `u z`, or by all of it.
+/// The n-th event moves a loading towards `u z` by the share (1 + this)/(n + this), at most 1.
 pub const HEAD_START: f64 = 2.0;
-const SLOWEST: f64 = 0.005; // the factor's mean forgets after some two hundred events
+/// The smallest step of the factor's mean: it covers about the last two hundred events.
+const SLOWEST: f64 = 0.005;
 
 /// How much the loading of a feature seen `n` times counts.
 #[inline(always)]
@@ -53,13 +54,13 @@ impl RunningMoments {
         ((x - self.mean) / (self.variance + guard).sqrt()).clamp(-CLIP, CLIP)
     }
 
-    /// Whether scores can have led here: none is beyond ±750.
+    /// Whether observed scores can give these numbers: no score is beyond ±750.
     fn is_sound(&self) -> bool {
         self.n <= u64::MAX / 2 && self.mean.abs() <= 1e3 && (0.0..1e7).contains(&self.variance)
     }
 }
 
-/// SummarySums over the features of an event, two side by side, of z as it is before or after it is brought
+/// Sums over the features of an event, two side by side. z may be taken before or after the event is scaled
 /// to length 1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SummarySums {
@@ -70,7 +71,7 @@ pub struct SummarySums {
     /// a z²
     regular: F64x2,
     /// λz
-    along: F64x2,
+    projection: F64x2,
     /// λ²
     loadings: F64x2,
 }
@@ -82,21 +83,21 @@ impl SummarySums {
         self.squares += z * z;
         self.regularity += a;
         self.regular += a * (z * z);
-        self.along += lambda * z;
+        self.projection += lambda * z;
         self.loadings += lambda * lambda;
     }
 
-    /// Add two features of an event seen before, for its factor alone.
+    /// Add two features of an event that is already scaled: only what its factor needs.
     #[inline(always)]
-    pub fn add_seen(&mut self, z: F64x2, a: F64x2, lambda: F64x2) {
+    pub fn add_for_factor(&mut self, z: F64x2, a: F64x2, lambda: F64x2) {
         self.regular += a * (z * z);
-        self.along += lambda * z;
+        self.projection += lambda * z;
         self.loadings += lambda * lambda;
     }
 
-    /// Leave out what was added only to fill a pair: so many whose z is 0 and whose a is 1.
-    pub fn leave_out(&mut self, fillers: usize) {
-        self.regularity -= F64x2::new([fillers as f64, 0.0]);
+    /// Take out so many padding features, whose z is 0 and whose a is 1.
+    pub fn remove_padding(&mut self, count: usize) {
+        self.regularity -= F64x2::new([count as f64, 0.0]);
     }
 
     /// Σz²
@@ -114,26 +115,26 @@ impl SummarySums {
         }
     }
 
-    /// ℓ, if there is a share.
+    /// ℓ, the logarithm of the mean square; only if D > 0.
     fn log_energy(&self) -> f64 {
         ln(self.regular.reduce_add() / self.regularity.reduce_add())
     }
 
-    /// u of z as it is; none while no feature has a loading that counts.
-    fn score_as_is(&self) -> Option<f64> {
+    /// u for z as it was added; none while no feature has a loading that counts.
+    fn unscaled_score(&self) -> Option<f64> {
         let loadings = self.loadings.reduce_add();
-        (loadings > 1e-30).then(|| self.along.reduce_add() / loadings.sqrt())
+        (loadings > 1e-30).then(|| self.projection.reduce_add() / loadings.sqrt())
     }
 
-    /// u of z brought to length 1.
+    /// u for z scaled to length 1.
     pub fn score(&self) -> Option<f64> {
         let squares = self.squares();
         let length = if squares == 0.0 { 1.0 } else { squares.sqrt() };
-        self.score_as_is().map(|score| score / length)
+        self.unscaled_score().map(|score| score / length)
     }
 }
 
-/// The statistics of both scores.
+/// The running statistics of both scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventSummary {
     factor: RunningMoments,
@@ -141,12 +142,12 @@ pub struct EventSummary {
 }
 
 impl EventSummary {
-    /// (factor, energy) of an event, which is not counted.
+    /// (factor, energy) of an event. Changes no statistics.
     pub fn describe(&self, sums: &SummarySums) -> [f64; 2] {
         [self.factor_feature(sums.score(), sums.share()), self.energy_feature(sums)]
     }
 
-    /// (factor, energy) of an event of the stream, which is counted.
+    /// Count an event of the stream; returns its (factor, energy) by the new statistics.
     pub fn observe(&mut self, sums: &SummarySums) -> [f64; 2] {
         if sums.share() > 0.0 {
             self.energy.add(sums.log_energy(), 0.0);
@@ -157,9 +158,9 @@ impl EventSummary {
         self.describe(sums)
     }
 
-    /// The factor of an event that was seen before, of length 1, with the loadings of now.
-    pub fn restated(&self, sums: &SummarySums) -> f64 {
-        self.factor_feature(sums.score_as_is(), sums.regular.reduce_add())
+    /// The factor of an event that was scaled earlier, and so has length 1.
+    pub fn factor_of_scaled(&self, sums: &SummarySums) -> f64 {
+        self.factor_feature(sums.unscaled_score(), sums.regular.reduce_add())
     }
 
     fn factor_feature(&self, score: Option<f64>, share: f64) -> f64 {
@@ -185,14 +186,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_track_has_the_mean_and_variance_of_what_it_saw() {
-        let mut track = RunningMoments::default();
+    fn running_moments_are_the_mean_and_the_variance() {
+        let mut moments = RunningMoments::default();
         for x in [1.0, 2.0, 6.0] {
-            track.add(x, 0.0);
+            moments.add(x, 0.0);
         }
-        assert!((track.mean - 3.0).abs() < 1e-15);
-        assert!((track.variance - 14.0 / 3.0).abs() < 1e-12); // (4 + 1 + 9)/3
-        assert_eq!(track.standardised(1e9, 1e-6), 3.0);
+        assert!((moments.mean - 3.0).abs() < 1e-15);
+        assert!((moments.variance - 14.0 / 3.0).abs() < 1e-12); // (4 + 1 + 9)/3
+        assert_eq!(moments.standardised(1e9, 1e-6), 3.0);
     }
 
     #[test]

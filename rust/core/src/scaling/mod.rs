@@ -1,11 +1,10 @@
-//! The running view: on what scale a raw value counts.
+//! The running scaler: brings raw values to one scale, learned from all events, labelled or not.
 //!
-//! Per feature a mean and a variance that gross errors cannot run away with, and a *regularity*
-//! `a` in [0, 1]: 1 for a sensor that reports round after round, near 0 for a word. A regular
-//! feature is centred and scaled to its own deviation; an irregular one keeps its zero, shares one
-//! scale with its like and weighs more the rarer it is. Then the event is brought to length 1.
-//! Statistics are kept of every event pending, labelled or not. With a [`EventSummary`] the scaler also learns
-//! what events have in common, and shows each event's factor and energy.
+//! Per feature it keeps a mean and a variance, which gross errors hardly move, and a *regularity* `a` in
+//! [0, 1]: 1 for a sensor that reports round after round, near 0 for a word. A regular feature is centred and
+//! scaled to its own deviation. An irregular feature keeps its zero, shares one scale with all irregular
+//! features and weighs more the rarer it is. Then the event is scaled to length 1. With an [`EventSummary`]
+//! the scaler also learns what events have in common, and gives each event's factor and energy.
 
 pub mod event_summary;
 pub mod simd;
@@ -26,10 +25,12 @@ use crate::scaling::stats::{
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::vocabulary::Vocabulary;
 
-const LARGEST: f64 = 1e140; // of a value: no sum of squares of such values overflows
-const LARGEST_SQUARES: f64 = 1e282; // in a file, a value counted: no more than these can add
-const LARGEST_LOADING: f64 = 1e100; // in a file; they are below 1 by themselves
-const LARGEST_LOG: f64 = 800.0; // in a file; that of a float is less
+/// The largest |value| that is accepted: no sum of squares of such values overflows.
+const LARGEST: f64 = 1e140;
+// Limits for numbers in a model file. Learning stays below them.
+const LARGEST_SQUARES: f64 = 1e282; // per value counted: no value can add more
+const LARGEST_LOADING: f64 = 1e100; // learned loadings are below 1
+const LARGEST_LOG: f64 = 800.0; // the logarithm of any float is below
 const LARGEST_COUNT: u64 = 1 << 53;
 
 #[derive(Clone, Debug, Default)]
@@ -37,18 +38,18 @@ pub struct RunningScaler {
     vocabulary: Vocabulary,
     stats: Vec<FeatureStats>,
     shared_scale: SharedScale,
-    /// Events pending.
+    /// Events observed.
     rounds: u64,
     summary: Option<EventSummary>,
-    /// With a summary: the stats_ids of the model's ids.
+    /// With a summary: the stats id of each of the model's feature ids.
     stats_ids: Vec<FeatureId>,
     capacity: Option<Capacity>,
 }
 
-/// What showing an event will change, worked out before anything is changed.
+/// What observing an event will change, computed by [`RunningScaler::observe`] before anything is changed.
 #[derive(Default)]
 pub struct PendingStats {
-    rows: Vec<StatsLanes>,
+    lanes: Vec<StatsLanes>,
     shared_scale: SharedScale,
     summary: Option<EventSummary>,
 }
@@ -77,7 +78,7 @@ impl RunningScaler {
         Self { summary: summary.then(EventSummary::default), capacity, ..Self::default() }
     }
 
-    /// How many of an event's new names can be kept, if not all can.
+    /// How many of an event's new names there is room for; none if there is room for all.
     pub fn room(&self, stats_ids: &[FeatureId]) -> Option<usize> {
         let capacity = self.capacity?;
         let new = stats_ids.iter().filter(|&&stats_id| stats_id == UNKNOWN).count();
@@ -85,16 +86,17 @@ impl RunningScaler {
         (new > room).then_some(room)
     }
 
-    /// Let go of the names met the longest ago, if there are too many.
+    /// Evict the names observed longest ago, if there are too many.
     fn evict(&mut self) {
         let (names, Some(capacity)) = (self.vocabulary.len(), self.capacity) else { return };
         if names <= capacity.most() {
             return;
         }
         let last = |stats_id: FeatureId| self.stats[stats_id as usize].last as u64;
-        let met_before = |&stats_id: &FeatureId| last(stats_id) + 1 < self.rounds;
-        let may_go = (0..names as FeatureId).filter(met_before).collect();
-        let remap = capacity.remap(names, names, may_go, |a, b| (last(a), a).cmp(&(last(b), b)));
+        let not_in_this_event = |&stats_id: &FeatureId| last(stats_id) + 1 < self.rounds;
+        let candidates = (0..names as FeatureId).filter(not_in_this_event).collect();
+        let by_age = |a, b| (last(a), a).cmp(&(last(b), b));
+        let remap = capacity.remap(names, names, candidates, by_age);
         self.vocabulary.retain(&remap);
         remap.retain(&mut self.stats, 1);
         for stats_id in &mut self.stats_ids {
@@ -102,44 +104,44 @@ impl RunningScaler {
         }
     }
 
-    /// Be told that the model lets features go.
+    /// Follow an eviction of the model: drop and renumber the model's feature ids.
     pub fn on_evicted(&mut self, remap: &IndexRemap) {
         if self.summary.is_some() {
             remap.retain(&mut self.stats_ids, 1);
         }
     }
 
-    /// Where a name's statistics are kept, or `UNKNOWN`.
+    /// The id of a name's statistics, or `UNKNOWN`.
     pub fn stats_id(&self, name: Name<'_>) -> FeatureId {
         self.vocabulary.id(name)
     }
 
-    /// The names that it keeps statistics of.
+    /// The names that have statistics.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }
 
-    /// Bring an event outside the stream to its view: names never pending count as 0. Returns its
-    /// factor and energy.
+    /// Scale an event that is not part of the stream, and return its factor and energy. Changes no
+    /// statistics. A name that was never observed counts as 0.
     pub fn transform(
         &self,
         stats_ids: &[FeatureId],
         features: &mut [Feature],
-        PendingStats { rows, .. }: &mut PendingStats,
+        PendingStats { lanes, .. }: &mut PendingStats,
     ) -> Result<[f64; 2], Error> {
         check_sizes(features)?;
-        let still = FeatureStats { n: 1.0, ..FeatureStats::new(self.rounds as f64) };
+        let unknown = FeatureStats { n: 1.0, ..FeatureStats::new(self.rounds as f64) };
         let (shared, mut sums) = (self.shared_scale.squared_size(), SummarySums::default());
-        for row in self.line_up(stats_ids, features, &still, rows) {
-            *row = row.with(&CountInverses::of(row.n)).scaled(shared);
-            sums.add(row.z, row.regularity, row.weight());
+        for pair in self.load_lanes(stats_ids, features, &unknown, lanes) {
+            *pair = pair.with_inverses(&CountInverses::of(pair.n)).scaled(shared);
+            sums.add(pair.z, pair.regularity, pair.lambda());
         }
-        to_unit_length(rows, features, sums.squares());
+        to_unit_length(lanes, features, sums.squares());
         Ok(self.summary.as_ref().map_or([0.0; 2], |summary| summary.describe(&sums)))
     }
 
-    /// Count an event and bring it to its view; [`Self::commit`] makes the counting last. Returns its
-    /// factor and energy.
+    /// Scale an event of the stream with statistics that include it, and return its factor and energy.
+    /// The new statistics are left in `pending`; only [`Self::commit`] stores them.
     pub fn observe(
         &self,
         stats_ids: &[FeatureId],
@@ -147,71 +149,72 @@ impl RunningScaler {
         pending: &mut PendingStats,
     ) -> Result<[f64; 2], Error> {
         check_sizes(features)?;
-        let new = black_box(FeatureStats::new(self.rounds as f64)); // else every number of it gets a branch
-        let PendingStats { rows, shared_scale, summary } = pending;
+        // Without `black_box` the compiler makes a branch for each of its numbers.
+        let unknown = black_box(FeatureStats::new(self.rounds as f64));
+        let PendingStats { lanes, shared_scale, summary } = pending;
         (*shared_scale, *summary) = (self.shared_scale, self.summary);
         let (mut sizes, mut sums) = (LogSizes::default(), SummarySums::default());
-        rows.resize(features.len().div_ceil(LANES), StatsLanes::default());
+        lanes.resize(features.len().div_ceil(LANES), StatsLanes::default());
         let (round, stats) = (self.rounds as f64, &self.stats[..]);
-        let entry = |stats_id: FeatureId| stats.get(stats_id as usize).unwrap_or(&new);
+        let stats_of = |stats_id: FeatureId| stats.get(stats_id as usize).unwrap_or(&unknown);
         let (pairs, last) = features.as_chunks::<LANES>();
         let (stats_ids, last_stats_id) = stats_ids.as_chunks::<LANES>();
-        for ((row, stats_ids), [one, other]) in rows.iter_mut().zip(stats_ids).zip(pairs) {
-            *row = StatsLanes::of([one.value, other.value], stats_ids.map(entry), round)
-                .count(&mut sizes);
+        for ((pair, stats_ids), [one, other]) in lanes.iter_mut().zip(stats_ids).zip(pairs) {
+            *pair = StatsLanes::of([one.value, other.value], stats_ids.map(stats_of), round)
+                .observe(&mut sizes);
         }
-        if let (Some(row), [one], [stats_id]) = (rows.last_mut(), last, last_stats_id) {
-            let two = [entry(*stats_id), &PADDING];
-            *row = StatsLanes::of([one.value, 0.0], two, round).count(&mut sizes);
+        if let (Some(pair), [one], [stats_id]) = (lanes.last_mut(), last, last_stats_id) {
+            let two = [stats_of(*stats_id), &PADDING];
+            *pair = StatsLanes::of([one.value, 0.0], two, round).observe(&mut sizes);
         }
         shared_scale.count(&sizes);
         let shared = shared_scale.squared_size();
-        for row in rows.iter_mut() {
-            if row.is_regular() {
-                *row = row.scaled_as_regular();
-                sums.add(row.z, F64x2::ONE, row.weight());
+        for pair in lanes.iter_mut() {
+            if pair.is_regular() {
+                *pair = pair.scaled_as_regular();
+                sums.add(pair.z, F64x2::ONE, pair.lambda());
             } else {
-                *row = row.scaled(shared);
-                sums.add(row.z, row.regularity, row.weight());
+                *pair = pair.scaled(shared);
+                sums.add(pair.z, pair.regularity, pair.lambda());
             }
         }
-        sums.leave_out(LANES * rows.len() - features.len());
-        to_unit_length(rows, features, sums.squares());
+        sums.remove_padding(LANES * lanes.len() - features.len());
+        to_unit_length(lanes, features, sums.squares());
         let Some(summary) = summary else { return Ok([0.0; 2]) };
         let values = summary.observe(&sums);
         if sums.squares() > 0.0 {
             let score = F64x2::splat(sums.score().unwrap_or(1.0));
-            for StatsLanes { loading, step, z, .. } in rows {
+            for StatsLanes { loading, step, z, .. } in lanes {
                 *loading += (score * *z - *loading) * *step;
             }
         }
         Ok(values)
     }
 
-    /// Make rows of an event's values and what is known of their features, or what an unknown one is
-    /// taken for.
-    fn line_up<'a>(
+    /// Load an event's values and the statistics of its features, two features at a time. A feature
+    /// without statistics gets those of `unknown`.
+    fn load_lanes<'a>(
         &self,
         stats_ids: &[FeatureId],
         features: &[Feature],
         unknown: &FeatureStats,
-        rows: &'a mut Vec<StatsLanes>,
+        lanes: &'a mut Vec<StatsLanes>,
     ) -> &'a mut [StatsLanes] {
-        let entry = |&stats_id: &FeatureId| self.stats.get(stats_id as usize).unwrap_or(unknown);
+        let stats_of = |&stats_id: &FeatureId| self.stats.get(stats_id as usize).unwrap_or(unknown);
         let pair = |(stats_ids, features): (&[FeatureId], &[Feature])| {
             let (mut values, mut two) = ([0.0; LANES], [&PADDING; LANES]);
-            for (place, (stats_id, feature)) in stats_ids.iter().zip(features).enumerate() {
-                (values[place], two[place]) = (feature.value, entry(stats_id));
+            for (lane, (stats_id, feature)) in stats_ids.iter().zip(features).enumerate() {
+                (values[lane], two[lane]) = (feature.value, stats_of(stats_id));
             }
             StatsLanes::of(values, two, self.rounds as f64)
         };
-        rows.clear();
-        rows.extend(stats_ids.chunks(LANES).zip(features.chunks(LANES)).map(pair));
-        rows
+        lanes.clear();
+        lanes.extend(stats_ids.chunks(LANES).zip(features.chunks(LANES)).map(pair));
+        lanes
     }
 
-    /// Make the counting last; new names get their stats_ids, which are filled in. Where names are let go, no
-    /// stats_id of before is right any more.
+    /// Store the statistics that [`Self::observe`] computed. New names get their stats ids, which are
+    /// filled in. If names are evicted, all earlier stats ids are invalid.
     pub fn commit(
         &mut self,
         pending: &PendingStats,
@@ -232,12 +235,12 @@ impl RunningScaler {
             }
         }
         let (pairs, last) = stats_ids.as_chunks::<LANES>();
-        for (&[one, other], row) in pairs.iter().zip(&pending.rows) {
-            row.commit::<0>(&mut self.stats[one as usize], round);
-            row.commit::<1>(&mut self.stats[other as usize], round);
+        for (&[one, other], pair) in pairs.iter().zip(&pending.lanes) {
+            pair.commit::<0>(&mut self.stats[one as usize], round);
+            pair.commit::<1>(&mut self.stats[other as usize], round);
         }
-        if let (&[one], Some(row)) = (last, pending.rows.last()) {
-            row.commit::<0>(&mut self.stats[one as usize], round);
+        if let (&[one], Some(pair)) = (last, pending.lanes.last()) {
+            pair.commit::<0>(&mut self.stats[one as usize], round);
         }
         self.shared_scale = pending.shared_scale;
         self.summary = pending.summary;
@@ -245,48 +248,48 @@ impl RunningScaler {
         self.evict();
     }
 
-    /// Be told that the model's next id is that of this name.
+    /// Record that the model has given its next feature id to this name.
     pub fn on_learned(&mut self, name: Name<'_>) {
         if self.summary.is_some() {
             self.stats_ids.push(self.vocabulary.id(name));
         }
     }
 
-    /// With a summary: the factor of an event that it has pending before, as it is now.
+    /// With a summary: the factor of an event that was scaled earlier, by the current loadings.
     pub fn factor(&self, features: &[Feature]) -> Option<f64> {
         let summary = self.summary.as_ref()?;
         let mut sums = SummarySums::default();
-        let nothing = black_box(&PADDING);
-        let entry = |feature: &Feature| {
+        let padding = black_box(&PADDING);
+        let stats_of = |feature: &Feature| {
             let stats_id = self.stats_ids.get(feature.id as usize).copied().unwrap_or(UNKNOWN);
-            self.stats.get(stats_id as usize).unwrap_or(nothing)
+            self.stats.get(stats_id as usize).unwrap_or(padding)
         };
         let mut add = |values: [f64; LANES], [a, b]: [&FeatureStats; LANES]| {
             let regularity = F64x2::new([a.regularity, b.regularity]);
             let loading = F64x2::new([a.loading, b.loading]);
             let lambda = loading * trust(F64x2::new([a.n, b.n])) * regularity;
-            sums.add_seen(F64x2::new(values), regularity, lambda);
+            sums.add_for_factor(F64x2::new(values), regularity, lambda);
         };
         let (pairs, last) = features.as_chunks::<LANES>();
         for [one, other] in pairs {
-            add([one.value, other.value], [entry(one), entry(other)]);
+            add([one.value, other.value], [stats_of(one), stats_of(other)]);
         }
         if let [one] = last {
-            add([one.value, 0.0], [entry(one), nothing]);
+            add([one.value, 0.0], [stats_of(one), padding]);
         }
-        Some(summary.restated(&sums))
+        Some(summary.factor_of_scaled(&sums))
     }
 
     pub fn state(&self) -> ScalerState<'_> {
-        let loadings = || self.stats.iter().map(|entry| entry.loading).collect();
+        let loadings = || self.stats.iter().map(|stats| stats.loading).collect();
         ScalerState {
             names: self.vocabulary.names().collect(),
-            seen: self.stats.iter().map(|entry| entry.n as u64).collect(),
-            means: self.stats.iter().map(|entry| entry.mean).collect(),
-            squares: self.stats.iter().map(|entry| entry.squares).collect(),
-            runs: self.stats.iter().map(|entry| entry.runs as u64).collect(),
-            first: self.stats.iter().map(|entry| entry.first as u64).collect(),
-            last: self.stats.iter().map(|entry| entry.last as u64).collect(),
+            seen: self.stats.iter().map(|stats| stats.n as u64).collect(),
+            means: self.stats.iter().map(|stats| stats.mean).collect(),
+            squares: self.stats.iter().map(|stats| stats.squares).collect(),
+            runs: self.stats.iter().map(|stats| stats.runs as u64).collect(),
+            first: self.stats.iter().map(|stats| stats.first as u64).collect(),
+            last: self.stats.iter().map(|stats| stats.last as u64).collect(),
             shared_scale: self.shared_scale,
             rounds: self.rounds,
             loadings: self.summary.map(|_| loadings()),
@@ -294,7 +297,7 @@ impl RunningScaler {
         }
     }
 
-    /// Take over a saved state; [`Self::on_learned`] has still to be told the model's names.
+    /// Adopt a saved state. The caller then calls [`Self::on_learned`] for each of the model's names.
     pub fn adopt(&mut self, state: &ScalerState<'_>) -> Result<(), &'static str> {
         state.check(self.summary.is_some())?;
         if self.capacity.is_some_and(|capacity| state.names.len() > capacity.most()) {
@@ -304,10 +307,10 @@ impl RunningScaler {
             (state.shared_scale, state.rounds, state.summary);
         for (i, &name) in state.names.iter().enumerate() {
             let (n, runs) = (state.seen[i] as f64, state.runs[i] as f64);
-            let [many, runs_of_both] = [n, runs].map(F64x2::splat);
+            let [n_lanes, runs_lanes] = [n, runs].map(F64x2::splat);
             let [regularity, _] =
-                regularity_of(many, runs_of_both, &CountInverses::of(many)).to_array();
-            let entry = FeatureStats {
+                regularity_of(n_lanes, runs_lanes, &CountInverses::of(n_lanes)).to_array();
+            let restored = FeatureStats {
                 n,
                 mean: state.means[i],
                 squares: state.squares[i],
@@ -318,15 +321,15 @@ impl RunningScaler {
                 regularity,
             };
             if self.vocabulary.id(name) != UNKNOWN
-                || entry.n == 0.0
-                || entry.squares < 0.0
-                || entry.first > entry.last
+                || restored.n == 0.0
+                || restored.squares < 0.0
+                || restored.first > restored.last
                 || state.last[i] >= state.rounds
             {
                 return Err("a statistic is impossible");
             }
             self.vocabulary.insert(name);
-            self.stats.push(entry);
+            self.stats.push(restored);
         }
         Ok(())
     }
@@ -379,12 +382,13 @@ fn check_sizes(features: &[Feature]) -> Result<(), Error> {
     )))
 }
 
-fn to_unit_length(rows: &mut [StatsLanes], features: &mut [Feature], squares: f64) {
+/// Divide z by its length √`squares`, and write it into the features.
+fn to_unit_length(lanes: &mut [StatsLanes], features: &mut [Feature], squares: f64) {
     let inverse = if squares > 0.0 { squares.sqrt().recip() } else { 1.0 };
     let inverse = F64x2::splat(inverse);
-    for (row, features) in rows.iter_mut().zip(features.chunks_mut(LANES)) {
-        row.z *= inverse;
-        for (feature, z) in features.iter_mut().zip(row.z.to_array()) {
+    for (pair, features) in lanes.iter_mut().zip(features.chunks_mut(LANES)) {
+        pair.z *= inverse;
+        for (feature, z) in features.iter_mut().zip(pair.z.to_array()) {
             feature.value = z;
         }
     }

@@ -1,4 +1,4 @@
-//! Two numbers side by side, for arithmetic that a processor does on both at a step.
+//! Two floats side by side, on which the processor computes with one instruction.
 
 use bytemuck::cast;
 use wide::{f64x2, u64x2};
@@ -20,7 +20,7 @@ pub fn any(comparison: F64x2) -> bool {
     comparison.to_bitmask() != 0
 }
 
-/// The natural logarithms of positive, finite numbers: to the bit those of [`math::ln`].
+/// The natural logarithms of positive, finite numbers, bit for bit those of [`math::ln`].
 #[inline(always)]
 pub fn ln(x: F64x2) -> F64x2 {
     if any(x.simd_lt(F64x2::splat(f64::MIN_POSITIVE))) {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ln_is_that_of_one_number() {
+    fn the_logarithms_of_two_numbers_are_those_of_each() {
         let mut x = 5e-324;
         while x < 1e308 {
             let pair = ln(F64x2::new([x, 1e300 / x.max(1e-8)])).to_array();

@@ -1,9 +1,9 @@
-//! The arithmetic of the running view: what is known of a feature, and two of them at a step.
+//! The arithmetic of the running scaler: the statistics of a feature, updated for two features at a time.
 //!
-//! With n values seen, mean m and sum of squared deviations S, `a = min(1, 2·runs/(n − 1))⁴` is how
-//! regular a feature is: its centre is `a m`, its variance `S/n + (m − a m)²`, which an irregular one
-//! shares by `(1 − a)²` with its like. A value counts its deviations from the centre, at most 3, times
-//! its rarity `ln(1 + max(1, rounds since the first/n))`.
+//! With n values seen, mean m and sum of squared deviations S, the regularity of a feature is
+//! `a = min(1, 2·runs/(n − 1))⁴`. Its centre is `a m` and its variance `S/n + (m − a m)²`. With the weight
+//! `(1 − a)²` the variance is replaced by one that all irregular features share. A scaled value is its number of
+//! deviations from the centre, at most 3, times its rarity `ln(1 + max(1, rounds since the first/n))`.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,31 +11,33 @@ use crate::scaling::event_summary::{HEAD_START, SHRINK};
 use crate::scaling::simd::{F64x2, LANES, all, any, ln};
 use crate::storage::math::exp;
 
-const CLIP: f64 = 3.0; // of a scaled value
-const GROSS: f64 = 10.0; // deviations beyond which a value is cut before it is counted
-const WARM: f64 = 10.0; // values after which gross errors are cut
-const STILL: f64 = 1e-24; // variance by squared mean of a feature that has not moved
+const CLIP: f64 = 3.0; // of a scaled value, in deviations
+const GROSS: f64 = 10.0; // a value further off, in deviations, is a gross error: it is clipped before it is counted
+const WARM: f64 = 10.0; // values seen before gross errors are clipped
+const STILL: f64 = 1e-24; // up to this ratio of variance to squared mean a feature counts as constant
 
-/// What is known of one feature: a line of the cache. Counts are floats, which are exact below 2⁵³.
+/// The statistics of one feature, in one cache line. Counts are floats, which are exact below 2⁵³.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(64))]
 pub struct FeatureStats {
     /// Times seen.
     pub n: f64,
     pub mean: f64,
-    /// CompensatedSum of squared deviations.
+    /// Sum of squared deviations.
     pub squares: f64,
-    /// Times seen in the round right after another time.
+    /// Times seen in two rounds in a row.
     pub runs: f64,
+    /// The round in which it was first seen.
     pub first: f64,
+    /// The round in which it was last seen.
     pub last: f64,
-    /// Its part in the common factor.
+    /// Its loading in the common factor.
     pub loading: f64,
     /// a, which follows from `n` and `runs`.
     pub regularity: f64,
 }
 
-/// What fills a place that no feature takes: its value is 0. Once counted it is as regular as can be.
+/// Fills the second lane if the number of features is odd. Its value is 0; once observed its regularity is 1.
 pub const PADDING: FeatureStats = FeatureStats {
     n: 1.0,
     mean: 0.0,
@@ -53,11 +55,11 @@ impl FeatureStats {
     }
 }
 
-/// What is divided by n, n − 1, n + 2 or n + 10.
+/// Quotients by n, n − 1, n + 2 and n + 10.
 pub struct CountInverses {
     /// 1/n
     pub n: F64x2,
-    /// 1/(n − 1), but 1 of n = 1
+    /// 1/(n − 1), but 1 for n = 1
     pub before: F64x2,
     /// n/(n + 10)
     pub trust: F64x2,
@@ -66,7 +68,7 @@ pub struct CountInverses {
 }
 
 impl CountInverses {
-    /// One division for all of them; exact for n = 1.
+    /// Computes all of them with one division; exact for n = 1.
     #[inline(always)]
     pub fn of(n: F64x2) -> Self {
         let before = (n - F64x2::ONE).fast_max(F64x2::ONE);
@@ -87,18 +89,18 @@ impl CountInverses {
 #[inline(always)]
 pub fn regularity_of(n: F64x2, runs: F64x2, inverses: &CountInverses) -> F64x2 {
     let share = (runs + runs) * inverses.before;
-    // Rounding must not take from what is 1.
+    // Where a is 1 it must be exactly 1, in spite of rounding.
     is_regular(n, runs).bitselect(F64x2::ONE, (share * share) * (share * share))
 }
 
-/// Whether 2·runs ≥ n − 1, so that a = 1; but not of n = 1.
+/// Whether 2·runs ≥ n − 1, so that a = 1; false for n = 1 without runs.
 #[inline(always)]
 fn is_regular(n: F64x2, runs: F64x2) -> F64x2 {
     (runs + runs).simd_ge((n - F64x2::ONE).fast_max(F64x2::ONE))
 }
 
-/// Two features of an event side by side: a number each of the event, of what is known, and of what
-/// follows. A place that no feature takes is filled by [`PADDING`].
+/// Two features of an event side by side: their values, their statistics, and what is computed from them.
+/// A lane without a feature is filled by [`PADDING`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StatsLanes {
     pub value: F64x2,
@@ -116,12 +118,12 @@ pub struct StatsLanes {
     pub trust: F64x2,
     /// 3/(n + 2), but at most 1: how far the event moves the loadings.
     pub step: F64x2,
-    /// What the value counts; at first before the event is brought to length 1.
+    /// The scaled value; at first before the event is scaled to length 1.
     pub z: F64x2,
 }
 
 impl StatsLanes {
-    /// Values and what is known of their features, in this round.
+    /// Load values of this round and the statistics of their features.
     #[inline(always)]
     pub fn of(values: [f64; LANES], [a, b]: [&FeatureStats; LANES], round: f64) -> Self {
         let (round, one) = (F64x2::splat(round), F64x2::ONE);
@@ -139,9 +141,10 @@ impl StatsLanes {
         }
     }
 
-    /// Welford's step with the values, gross errors cut, which are counted as sizes too.
+    /// Update the statistics with the values by Welford's step, gross errors clipped. Values of irregular
+    /// features are added to the `sizes`.
     #[inline(always)]
-    pub fn count(self, sizes: &mut LogSizes) -> Self {
+    pub fn observe(self, sizes: &mut LogSizes) -> Self {
         let Self { value, n, mean, squares, runs, .. } = self;
         let (mut counted, mut off) = (value, value - mean);
         let beyond = (off * off * n).simd_gt(F64x2::splat(GROSS * GROSS) * squares);
@@ -149,8 +152,8 @@ impl StatsLanes {
         let gross = beyond & known;
         if any(gross) {
             let reach = F64x2::splat(GROSS) * (squares / n).sqrt();
-            let cut = value.fast_max(mean - reach).fast_min(mean + reach);
-            counted = gross.bitselect(cut, value);
+            let clipped = value.fast_max(mean - reach).fast_min(mean + reach);
+            counted = gross.bitselect(clipped, value);
             off = counted - mean;
         }
         let n = n + F64x2::ONE;
@@ -162,31 +165,30 @@ impl StatsLanes {
             regularity = regularity_of(n, runs, &inverses);
             sizes.add(counted, regularity);
         }
-        Self { n, mean, squares, regularity, ..self }.with(&inverses)
+        Self { n, mean, squares, regularity, ..self }.with_inverses(&inverses)
     }
 
-    /// With what follows from n.
+    /// Add what follows from n.
     #[inline(always)]
-    pub fn with(self, inverses: &CountInverses) -> Self {
+    pub fn with_inverses(self, inverses: &CountInverses) -> Self {
         let &CountInverses { n: inverse, trust, step, .. } = inverses;
         Self { inverse, trust, step, ..self }
     }
 
-    /// Whether both are as regular as can be.
+    /// Whether a = 1 for both.
     #[inline(always)]
     pub fn is_regular(&self) -> bool {
         all(self.regularity.simd_eq(F64x2::ONE))
     }
 
-    /// The values as they count, before the event is brought to length 1, of features as regular as
-    /// can be.
+    /// Compute z, before the event is scaled to length 1, for two features with a = 1.
     #[inline(always)]
     pub fn scaled_as_regular(self) -> Self {
         let variance = self.squares * self.inverse;
-        self.cut((self.value - self.mean) / variance.sqrt(), variance)
+        self.clipped((self.value - self.mean) / variance.sqrt(), variance)
     }
 
-    /// The same of any features; `shared` is the squared size that irregular ones share.
+    /// Compute z for any two features; `shared` is the squared size that irregular features share.
     #[inline(always)]
     pub fn scaled(self, shared: Option<f64>) -> Self {
         let a = self.regularity;
@@ -199,14 +201,14 @@ impl StatsLanes {
             let shared = F64x2::splat(shared).fast_max(least * own).fast_min(most * own);
             variance = own + rest * rest * (shared - own);
         }
-        // Of the smallest numbers there are, nothing may be left.
+        // The variance of the smallest floats may be rounded to 0: then z is 0.
         let scaled = (self.value - centre) / variance.sqrt();
-        self.cut(variance.simd_gt(F64x2::ZERO) & scaled, own)
+        self.clipped(variance.simd_gt(F64x2::ZERO) & scaled, own)
     }
 
-    /// The values, so many deviations off, as they count.
+    /// z of values that are so many deviations off; 0 if the feature is constant.
     #[inline(always)]
-    fn cut(self, off: F64x2, variance: F64x2) -> Self {
+    fn clipped(self, off: F64x2, variance: F64x2) -> Self {
         let clip = F64x2::splat(CLIP);
         let moves = variance.simd_gt(F64x2::splat(STILL) * self.mean * self.mean);
         let z = moves & (off.fast_min(clip).fast_max(-clip) * self.rarity());
@@ -222,26 +224,26 @@ impl StatsLanes {
         ln(F64x2::ONE + (self.since * self.inverse).fast_max(F64x2::ONE))
     }
 
-    /// Make one of the two last.
+    /// Store the new statistics of the feature in one lane.
     #[inline(always)]
-    pub fn commit<const PLACE: usize>(&self, entry: &mut FeatureStats, round: f64) {
-        entry.n = self.n.as_array()[PLACE];
-        entry.mean = self.mean.as_array()[PLACE];
-        entry.squares = self.squares.as_array()[PLACE];
-        entry.runs = self.runs.as_array()[PLACE];
-        entry.last = round;
-        entry.loading = self.loading.as_array()[PLACE];
-        entry.regularity = self.regularity.as_array()[PLACE];
+    pub fn commit<const LANE: usize>(&self, stats: &mut FeatureStats, round: f64) {
+        stats.n = self.n.as_array()[LANE];
+        stats.mean = self.mean.as_array()[LANE];
+        stats.squares = self.squares.as_array()[LANE];
+        stats.runs = self.runs.as_array()[LANE];
+        stats.last = round;
+        stats.loading = self.loading.as_array()[LANE];
+        stats.regularity = self.regularity.as_array()[LANE];
     }
 
     /// λ
     #[inline(always)]
-    pub fn weight(&self) -> F64x2 {
+    pub fn lambda(&self) -> F64x2 {
         self.loading * self.trust * self.regularity
     }
 }
 
-/// The shared size of the values of irregular features: mean of ln|x|, and its weight.
+/// The size of values that irregular features share: the mean of ln|x|, and the weight in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SharedScale {
     pub weight: f64,
@@ -249,7 +251,7 @@ pub struct SharedScale {
 }
 
 impl SharedScale {
-    /// The square of the size that irregular features share, once there is one.
+    /// The square of the shared size; none before the first value of an irregular feature.
     pub fn squared_size(self) -> Option<f64> {
         (self.weight > 0.0).then(|| exp(2.0 * self.log_size))
     }
@@ -264,7 +266,7 @@ impl SharedScale {
     }
 }
 
-/// SummarySums over the values of an event: of (1 − a)², and of it times ln|x|, where x is not 0.
+/// Sums over the values of an event that are not 0: of (1 − a)², and of (1 − a)² ln|x|.
 #[derive(Default)]
 pub struct LogSizes {
     weight: F64x2,
@@ -286,42 +288,38 @@ impl LogSizes {
 mod tests {
     use super::*;
 
-    /// What is known of a feature with these values, in these rounds.
-    fn entry_of(values: &[(u64, f64)]) -> FeatureStats {
-        let mut entry = FeatureStats::new(values[0].0 as f64);
+    /// The statistics of a feature with these values, in these rounds.
+    fn stats_of(values: &[(u64, f64)]) -> FeatureStats {
+        let mut stats = FeatureStats::new(values[0].0 as f64);
         for &(round, value) in values {
-            let row = StatsLanes::of([0.0, value], [&PADDING, &entry], round as f64);
-            let row = row.count(&mut LogSizes::default());
-            let [n, mean, squares] = [row.n, row.mean, row.squares].map(|pair| pair.to_array()[1]);
-            let (runs, regularity, last) =
-                (row.runs.to_array()[1], row.regularity.to_array()[1], round as f64);
-            entry = FeatureStats { n, mean, squares, runs, last, regularity, ..entry };
+            let pair = StatsLanes::of([0.0, value], [&PADDING, &stats], round as f64);
+            pair.observe(&mut LogSizes::default()).commit::<1>(&mut stats, round as f64);
         }
-        entry
+        stats
     }
 
     #[test]
     fn a_sensor_is_regular_and_a_rare_word_is_not() {
         let sensor: Vec<(u64, f64)> = (0..50).map(|round| (round, 20.0)).collect();
-        assert_eq!(entry_of(&sensor).regularity, 1.0);
+        assert_eq!(stats_of(&sensor).regularity, 1.0);
         let word: Vec<(u64, f64)> = (0..50).map(|i| (10 * i, 1.0)).collect();
-        assert_eq!(entry_of(&word).regularity, 0.0);
+        assert_eq!(stats_of(&word).regularity, 0.0);
     }
 
     #[test]
     fn mean_and_deviation_are_those_of_the_values() {
-        let entry = entry_of(&[(0, 1.0), (1, 2.0), (2, 6.0)]);
-        assert!((entry.mean - 3.0).abs() < 1e-15);
-        assert!((entry.squares - 14.0).abs() < 1e-12); // 4 + 1 + 9
+        let stats = stats_of(&[(0, 1.0), (1, 2.0), (2, 6.0)]);
+        assert!((stats.mean - 3.0).abs() < 1e-15);
+        assert!((stats.squares - 14.0).abs() < 1e-12); // 4 + 1 + 9
     }
 
     #[test]
     fn a_gross_error_hardly_moves_the_scale() {
         let mut values: Vec<(u64, f64)> =
             (0..100).map(|round| (round, (round % 3) as f64)).collect();
-        let before = entry_of(&values);
+        let before = stats_of(&values);
         values.push((100, 1e9));
-        let after = entry_of(&values);
+        let after = stats_of(&values);
         assert!(after.squares < 3.0 * before.squares);
     }
 
@@ -342,12 +340,12 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_feature_counts_as_nothing() {
-        let entry = entry_of(&(0..20).map(|round| (round, 7.0)).collect::<Vec<_>>());
-        let row = StatsLanes::of([7.0, 0.0], [&entry, &PADDING], 20.0);
-        let row = row.count(&mut LogSizes::default());
-        assert!(row.is_regular());
-        for scaled in [row.scaled_as_regular(), row.scaled(None)] {
+    fn a_constant_feature_is_scaled_to_0() {
+        let stats = stats_of(&(0..20).map(|round| (round, 7.0)).collect::<Vec<_>>());
+        let pair = StatsLanes::of([7.0, 0.0], [&stats, &PADDING], 20.0);
+        let pair = pair.observe(&mut LogSizes::default());
+        assert!(pair.is_regular());
+        for scaled in [pair.scaled_as_regular(), pair.scaled(None)] {
             assert_eq!(scaled.z.to_array(), [0.0; LANES]);
         }
     }

@@ -1,4 +1,4 @@
-//! Sums whose rounding errors are made up for.
+//! Compensated summation: a running sum together with its rounding error.
 
 /// A running sum with Neumaier's compensation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -20,7 +20,7 @@ impl CompensatedSum {
     }
 }
 
-/// As a pair, which is how it is saved.
+/// The pair that is saved.
 impl From<CompensatedSum> for (f64, f64) {
     fn from(sum: CompensatedSum) -> Self {
         (sum.sum, sum.compensation)

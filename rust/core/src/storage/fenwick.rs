@@ -1,6 +1,6 @@
-//! Slots that are marked or not, and how many of the first are: a Fenwick tree.
+//! A Fenwick tree: marks feature ids and counts the marked ones among the first n.
 
-/// `tree[i − 1]` counts the marks of the ids `i − lowbit(i) .. i`; all work is O(log d).
+/// `tree[i − 1]` counts the marks of the ids `i − lowbit(i) .. i`. Every operation is O(log d).
 #[derive(Clone, Debug, Default)]
 pub struct FenwickCounter {
     tree: Vec<u32>,
@@ -8,11 +8,11 @@ pub struct FenwickCounter {
 }
 
 impl FenwickCounter {
-    /// Make room for so many ids; new ones are not marked.
+    /// Extend to so many ids; new ones are not marked.
     pub fn set_len(&mut self, ids: usize) {
         while self.tree.len() < ids {
             let i = self.tree.len() + 1;
-            let below = self.among_first(i - 1) - self.among_first(i - lowbit(i));
+            let below = self.count_first(i - 1) - self.count_first(i - lowbit(i));
             self.tree.push(below as u32);
             self.marked.push(false);
         }
@@ -30,8 +30,8 @@ impl FenwickCounter {
         }
     }
 
-    /// How many of the first `ids` are marked.
-    pub fn among_first(&self, ids: usize) -> usize {
+    /// How many of the first `ids` ids are marked.
+    pub fn count_first(&self, ids: usize) -> usize {
         let (mut i, mut sum) = (ids, 0);
         while i > 0 {
             sum += self.tree[i - 1] as usize;
@@ -51,7 +51,7 @@ mod tests {
     use crate::storage::rng::Generator;
 
     #[test]
-    fn marks_are_counted_while_slots_are_added() {
+    fn marks_are_counted_while_ids_are_added() {
         let mut generator = Generator::from_seed(3);
         let (mut marks, mut plain) = (FenwickCounter::default(), Vec::new());
         for round in 1..400 {
@@ -68,7 +68,7 @@ mod tests {
             marks.set(id, mark);
             for ids in 0..=plain.len() {
                 let expected = plain[..ids].iter().filter(|&&mark| mark).count();
-                assert_eq!(marks.among_first(ids), expected);
+                assert_eq!(marks.count_first(ids), expected);
             }
         }
     }

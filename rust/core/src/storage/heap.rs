@@ -1,16 +1,18 @@
-//! An indexed min-heap over the non-zero weights: the smallest is let go first.
+//! An indexed min-heap over the non-zero weights: finds the smallest, which is set to 0 first.
 //!
-//! Ordered by (key, newest id first), so among equal weights the older id stays. The order is
-//! total, so what is popped depends on the weights alone and not on the history of the heap.
+//! Entries are ordered by (key, newest id first), so among equal weights the older id is kept. The order
+//! is total, so what is popped depends on the weights alone and not on the history of the heap.
 //!
-//! Most weights grow in most steps, and few of them are ever among the smallest. So a key that grows
-//! is not moved: an entry's key is at most the weight, and is set right when it comes to the top.
+//! Keys are updated lazily. Most weights grow in most steps, and few of them are ever among the smallest.
+//! So an entry whose key has grown is not moved. Invariant: the key of an entry is at most the current
+//! one. It is corrected when the entry comes to the top.
 
 use crate::event::{FeatureId, UNKNOWN};
 use crate::storage::index_remap::IndexRemap;
 
-/// A key and its id as one number, so that one comparison orders them: the bits of a positive
-/// float rise with it, and below them stands the id, newest first.
+/// A key and its id as one number, so that one comparison orders them. The high bits are those of the
+/// key, which rise with a positive float; the low bits are the complement of the id, so that the newest
+/// comes first.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct HeapEntry(u128);
 
@@ -29,7 +31,7 @@ impl HeapEntry {
     }
 }
 
-/// Children of an entry: few levels, so that few entries move, and they lie side by side.
+/// Children per entry. Four give few levels, so that few entries move, and lie side by side in memory.
 const BRANCHES: usize = 4;
 
 #[derive(Clone, Debug, Default)]
@@ -48,20 +50,20 @@ impl Heap {
         self.positions.fill(UNKNOWN);
     }
 
-    /// Put a new id in place of the smallest, unless it is the smallest itself; returns the one
-    /// that is out. `now` gives the keys of the others.
-    pub fn exchange(
+    /// Add an id and remove the smallest, which may be the same one. Returns the id that was removed.
+    /// `current_key` gives the keys of the others.
+    pub fn push_pop(
         &mut self,
         id: FeatureId,
         key: f64,
-        now: impl Fn(FeatureId) -> f64,
+        current_key: impl Fn(FeatureId) -> f64,
     ) -> FeatureId {
         let entry = HeapEntry::new(key, id);
-        // The first is at most the smallest, so that one below it need not wait for it.
+        // The top is at most the smallest key: an entry below it is the smallest.
         if self.entries.first().is_none_or(|first| entry < *first) {
             return id;
         }
-        match self.smallest(now) {
+        match self.smallest(current_key) {
             Some(out) if entry > self.entries[0] => {
                 self.positions[out as usize] = UNKNOWN;
                 self.make_room(id);
@@ -79,7 +81,7 @@ impl Heap {
         }
     }
 
-    /// Take ids out and give the others their new numbers.
+    /// Remove evicted ids and give the others their new numbers.
     pub fn retain(&mut self, remap: &IndexRemap) {
         for entry in &mut self.entries {
             *entry = HeapEntry::new(entry.key(), remap.of(entry.id()));
@@ -87,14 +89,14 @@ impl Heap {
         self.entries.retain(|entry| entry.id() != UNKNOWN);
         self.positions.clear();
         self.positions.resize(remap.len(), UNKNOWN);
-        self.order();
+        self.heapify();
     }
 
     pub fn ids(&self) -> impl Iterator<Item = FeatureId> {
         self.entries.iter().map(|entry| entry.id())
     }
 
-    /// Set the keys of all ids anew; 0 takes one out.
+    /// Replace the keys of all ids; a key of 0 removes the id.
     pub fn set_all(&mut self, key: impl Fn(FeatureId) -> f64) {
         for entry in &mut self.entries {
             let id = entry.id();
@@ -102,11 +104,11 @@ impl Heap {
             self.positions[id as usize] = UNKNOWN;
         }
         self.entries.retain(|entry| entry.key() > 0.0);
-        self.order();
+        self.heapify();
     }
 
-    /// Make a heap of the entries, whatever their order.
-    fn order(&mut self) {
+    /// Restore the heap order of all entries.
+    fn heapify(&mut self) {
         for (position, entry) in self.entries.iter().enumerate() {
             self.positions[entry.id() as usize] = position as u32;
         }
@@ -115,7 +117,7 @@ impl Heap {
         }
     }
 
-    /// Set the key of a id; 0 takes it out. One that has grown need not be told.
+    /// Set the key of an id; a key of 0 removes the id. Not needed for a key that has only grown.
     pub fn set(&mut self, id: FeatureId, key: f64) {
         self.make_room(id);
         let position = self.positions[id as usize];
@@ -125,19 +127,19 @@ impl Heap {
                 self.sift_up(self.entries.len() - 1);
             }
         } else if key == 0.0 {
-            self.take_out(position as usize);
+            self.remove(position as usize);
         } else if key < self.entries[position as usize].key() {
             self.entries[position as usize] = HeapEntry::new(key, id);
             self.sift_up(position as usize);
         }
     }
 
-    /// The id with the smallest key; `now` gives their keys.
-    pub fn smallest(&mut self, now: impl Fn(FeatureId) -> f64) -> Option<FeatureId> {
+    /// The id with the smallest key; `current_key` gives the keys.
+    pub fn smallest(&mut self, current_key: impl Fn(FeatureId) -> f64) -> Option<FeatureId> {
         loop {
             let top = self.entries.first_mut()?;
             let id = top.id();
-            let entry = HeapEntry::new(now(id), id);
+            let entry = HeapEntry::new(current_key(id), id);
             if entry == *top {
                 return Some(id);
             }
@@ -146,14 +148,14 @@ impl Heap {
         }
     }
 
-    /// Take out the smallest.
-    pub fn pop(&mut self, now: impl Fn(FeatureId) -> f64) -> Option<FeatureId> {
-        let id = self.smallest(now)?;
-        self.take_out(0);
+    /// Remove the smallest.
+    pub fn pop(&mut self, current_key: impl Fn(FeatureId) -> f64) -> Option<FeatureId> {
+        let id = self.smallest(current_key)?;
+        self.remove(0);
         Some(id)
     }
 
-    fn take_out(&mut self, position: usize) {
+    fn remove(&mut self, position: usize) {
         let out = self.entries.swap_remove(position);
         self.positions[out.id() as usize] = UNKNOWN;
         if position < self.entries.len() {
@@ -183,14 +185,14 @@ impl Heap {
         loop {
             let first = BRANCHES * position + 1;
             let smallest = match self.entries.get(first..) {
-                // OwnFeatures, not branched on: which of them it is cannot be foreseen.
+                // Without branches: the processor cannot predict which of the four is the smallest.
                 Some(&[a, b, c, d, ..]) => {
                     let (left, right) = (usize::from(b < a), 2 + usize::from(d < c));
                     let (low, high) = (if b < a { b } else { a }, if d < c { d } else { c });
                     first + if high < low { right } else { left }
                 }
                 Some(few) => match (0..few.len()).min_by(|&a, &b| few[a].0.cmp(&few[b].0)) {
-                    Some(place) => first + place,
+                    Some(child) => first + child,
                     None => break,
                 },
                 None => break,
@@ -216,12 +218,12 @@ mod tests {
     use crate::storage::rng::Generator;
 
     /// The ids, smallest key first.
-    fn drain(heap: &mut Heap, now: impl Fn(FeatureId) -> f64) -> Vec<FeatureId> {
-        std::iter::from_fn(|| heap.pop(&now)).collect()
+    fn drain(heap: &mut Heap, current_key: impl Fn(FeatureId) -> f64) -> Vec<FeatureId> {
+        std::iter::from_fn(|| heap.pop(&current_key)).collect()
     }
 
     #[test]
-    fn among_equals_the_newest_slot_goes_first() {
+    fn among_equal_keys_the_newest_id_is_popped_first() {
         let mut heap = Heap::default();
         for id in [2, 0, 1] {
             heap.set(id, 0.5);
@@ -231,20 +233,20 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_puts_out_the_smallest() {
+    fn push_pop_removes_the_smallest() {
         let mut heap = Heap::default();
-        let now = |id| [1.0, 2.0, 0.5, 1.0, 1.5, 1.0][id as usize];
+        let current_key = |id| [1.0, 2.0, 0.5, 1.0, 1.5, 1.0][id as usize];
         heap.set(0, 1.0);
         heap.set(1, 2.0);
-        assert_eq!(heap.exchange(2, 0.5, now), 2);
-        assert_eq!(heap.exchange(3, 1.0, now), 3); // a tie: the older stays
-        assert_eq!(heap.exchange(4, 1.5, now), 0);
-        assert_eq!(drain(&mut heap, now), [4, 1]);
-        assert_eq!(heap.exchange(5, 1.0, now), 5); // there is no place at all
+        assert_eq!(heap.push_pop(2, 0.5, current_key), 2);
+        assert_eq!(heap.push_pop(3, 1.0, current_key), 3); // a tie: the older is kept
+        assert_eq!(heap.push_pop(4, 1.5, current_key), 0);
+        assert_eq!(drain(&mut heap, current_key), [4, 1]);
+        assert_eq!(heap.push_pop(5, 1.0, current_key), 5); // an empty heap keeps nothing
     }
 
     #[test]
-    fn a_key_of_zero_takes_a_slot_out() {
+    fn a_key_of_zero_removes_its_id() {
         let mut heap = Heap::default();
         heap.set(0, 1.0);
         heap.set(1, 2.0);
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_that_move_up_keep_their_order() {
+    fn ids_that_are_renumbered_keep_their_order() {
         let mut heap = Heap::default();
         for (id, key) in [(0, 4.0), (1, 1.0), (2, 2.0), (3, 1.0), (5, 3.0)] {
             heap.set(id, key);
@@ -284,7 +286,7 @@ mod tests {
             let id = (generator.uniform() * 60.0) as usize;
             let key = (generator.uniform() * 12.0).floor() / 4.0; // many ties, many zeros
             if key <= keys[id] || keys[id] == 0.0 || generator.uniform() < 0.5 {
-                heap.set(id as FeatureId, key); // one that grows need not be told
+                heap.set(id as FeatureId, key); // a key that grows need not be set
             }
             keys[id] = key;
         }

@@ -2,43 +2,43 @@
 
 use crate::event::{FeatureId, UNKNOWN};
 
-/// Who stays when names are let go, and the ids that they get.
+/// Which ids are kept when others are evicted, and their new numbers. Kept ids keep their order.
 #[derive(Clone, Debug)]
 pub struct IndexRemap {
-    /// By old id; `UNKNOWN` of those that go.
-    ids: Vec<FeatureId>,
+    /// The new id of every old id; `UNKNOWN` if it is evicted.
+    new_ids: Vec<FeatureId>,
     count: usize,
 }
 
 impl IndexRemap {
-    /// All of so many ids but these.
-    pub fn without(leaving: &[FeatureId], ids: usize) -> Self {
-        let mut new = vec![0; ids];
-        for &id in leaving {
-            new[id as usize] = UNKNOWN;
+    /// Keep all of the first `ids` ids except the `evicted`.
+    pub fn without(evicted: &[FeatureId], ids: usize) -> Self {
+        let mut new_ids = vec![0; ids];
+        for &id in evicted {
+            new_ids[id as usize] = UNKNOWN;
         }
         let mut count = 0;
-        for id in new.iter_mut().filter(|id| **id != UNKNOWN) {
+        for id in new_ids.iter_mut().filter(|id| **id != UNKNOWN) {
             *id = count;
             count += 1;
         }
-        Self { ids: new, count: count as usize }
+        Self { new_ids, count: count as usize }
     }
 
-    /// How many there are.
+    /// How many ids are kept.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// The new id; `UNKNOWN` if it goes, or was never there.
+    /// The new id of an old one; `UNKNOWN` if it is evicted or never existed.
     pub fn of(&self, id: FeatureId) -> FeatureId {
-        self.ids.get(id as usize).copied().unwrap_or(UNKNOWN)
+        self.new_ids.get(id as usize).copied().unwrap_or(UNKNOWN)
     }
 
-    /// Their rows of `width` cells each.
+    /// Remove the rows of evicted ids from a table with `width` cells per row.
     pub fn retain<T: Copy>(&self, cells: &mut Vec<T>, width: usize) {
         let mut end = 0;
-        for (row, &id) in self.ids.iter().enumerate() {
+        for (row, &id) in self.new_ids.iter().enumerate() {
             if id != UNKNOWN {
                 cells.copy_within(row * width..(row + 1) * width, end);
                 end += width;

@@ -19,7 +19,7 @@ impl Generator {
         Self { words }
     }
 
-    /// A generator 2^128 steps ahead: its numbers never on_learned this one's.
+    /// A generator 2^128 steps ahead: no stream is long enough for the two to overlap.
     pub fn jumped(&self) -> Self {
         const JUMP: [u64; 4] = [
             0x180e_c6d3_3cfd_0aba,
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_published_sequence() {
+    fn the_first_numbers_are_those_of_the_published_code() {
         // First outputs for the words 1, 2, 3, 4, as the authors' C code and its ports print them.
         let mut generator = Generator { words: [1, 2, 3, 4] };
         let expected = [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386];

@@ -1,7 +1,7 @@
 //! Feature names and their ids.
 //!
-//! A id is given when a name is first learned, so ids count d. Where names are let go, the others
-//! move up in their order, so that an older name always has a smaller id.
+//! A name gets the next id when it is first learned. When names are evicted the others are renumbered in
+//! their order, so that an older name always has a smaller id.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -12,31 +12,31 @@ use crate::error::Error;
 use crate::event::{FeatureId, Name, UNKNOWN};
 use crate::storage::index_remap::IndexRemap;
 
-/// Where a name is kept: texts lie end to end in one string.
+/// A name as it is stored: texts lie end to end in one string.
 #[derive(Clone, Copy, Debug)]
 enum StoredName {
     Number(i64),
     Text { length: u32, start: u64 },
 }
 
-/// Numbers from 0 up to this have their ids in a plain table, which is then at most 16 MB large.
+/// Numbers from 0 to this have their ids in a plain table, which is at most 16 MB large.
 const SMALL: i64 = 1 << 22;
 
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
-    /// The ids of small numbers.
+    /// The id of each small number.
     numbers: Vec<FeatureId>,
-    /// Those of all other names.
+    /// The ids of all other names.
     table: HashTable<FeatureId>,
     hasher: FixedState,
-    places: Vec<StoredName>,
+    stored: Vec<StoredName>,
     texts: String,
 }
 
 impl Vocabulary {
     /// Number of names learned so far: d.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.stored.len()
     }
 
     /// The id of a name, or `UNKNOWN`.
@@ -48,14 +48,14 @@ impl Vocabulary {
     }
 
     pub fn name(&self, id: FeatureId) -> Name<'_> {
-        name_at(&self.places, &self.texts, id)
+        name_at(&self.stored, &self.texts, id)
     }
 
     pub fn names(&self) -> impl Iterator<Item = Name<'_>> {
         (0..self.len() as FeatureId).map(|id| self.name(id))
     }
 
-    /// Whether so many more names can be given ids.
+    /// Refuse so many more names if there are not enough ids.
     pub fn room_for(&self, more: usize) -> Result<(), Error> {
         if self.len() + more < UNKNOWN as usize {
             return Ok(());
@@ -66,7 +66,7 @@ impl Vocabulary {
     /// Give a new name the next id. The caller knows that it is new and that there is room.
     pub fn insert(&mut self, name: Name<'_>) -> FeatureId {
         let id = self.len() as FeatureId;
-        self.places.push(match name {
+        self.stored.push(match name {
             Name::Number(number) => StoredName::Number(number),
             Name::Text(text) => {
                 let start = self.texts.len() as u64;
@@ -83,22 +83,22 @@ impl Vocabulary {
             return id;
         }
         let hash = self.hash(name);
-        let (places, texts, hasher) = (&self.places, &self.texts, &self.hasher);
-        let rehash = |&id: &FeatureId| hasher.hash_one(name_at(places, texts, id));
+        let (stored, texts, hasher) = (&self.stored, &self.texts, &self.hasher);
+        let rehash = |&id: &FeatureId| hasher.hash_one(name_at(stored, texts, id));
         self.table.insert_unique(hash, id, rehash);
         id
     }
 
-    /// Let names go; their texts too.
+    /// Drop the names of evicted ids, and their texts.
     pub fn retain(&mut self, remap: &IndexRemap) {
-        let (places, texts) = (std::mem::take(&mut self.places), std::mem::take(&mut self.texts));
+        let (stored, texts) = (std::mem::take(&mut self.stored), std::mem::take(&mut self.texts));
         self.table.clear();
         self.numbers.fill(UNKNOWN);
-        self.places.reserve(places.len());
+        self.stored.reserve(stored.len());
         self.texts.reserve(texts.len());
-        for id in 0..places.len() as FeatureId {
+        for id in 0..stored.len() as FeatureId {
             if remap.of(id) != UNKNOWN {
-                self.insert(name_at(&places, &texts, id));
+                self.insert(name_at(&stored, &texts, id));
             }
         }
     }
@@ -108,8 +108,8 @@ impl Vocabulary {
     }
 }
 
-fn name_at<'a>(places: &[StoredName], texts: &'a str, id: FeatureId) -> Name<'a> {
-    match places[id as usize] {
+fn name_at<'a>(stored: &[StoredName], texts: &'a str, id: FeatureId) -> Name<'a> {
+    match stored[id as usize] {
         StoredName::Number(number) => Name::Number(number),
         StoredName::Text { length, start } => {
             let start = start as usize;
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn small_and_large_numbers_keep_their_slots() {
+    fn small_and_large_numbers_are_found_before_and_after_an_eviction() {
         let mut vocabulary = Vocabulary::default();
         let numbers = [0, 7, -1, SMALL - 1, SMALL, i64::MAX, i64::MIN, 8, -7];
         for (id, &number) in numbers.iter().enumerate() {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn names_survive_growth() {
+    fn names_are_found_after_the_table_has_grown() {
         let mut vocabulary = Vocabulary::default();
         let texts: Vec<String> = (0..10_000).map(|i| format!("wort-ä-{i}")).collect();
         for text in &texts {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stays_moves_up_and_takes_rows_along() {
+    fn kept_names_are_renumbered_together_with_their_rows() {
         let mut vocabulary = Vocabulary::default();
         for name in [Name::Text("a"), Name::Number(7), Name::Text("bc"), Name::Text("d")] {
             vocabulary.insert(name);

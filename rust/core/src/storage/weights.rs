@@ -1,8 +1,9 @@
-//! The weights: a row a feature, a column a weight vector (one if binary, one a class otherwise).
+//! The weights: one row per feature and one column per weight vector (one vector for two classes, otherwise one
+//! per class).
 //!
-//! A vector is kept as `w = scale·v`, so that scaling all of it costs nothing; what its sparsifier
-//! needs is kept with it: a compensated norm of `v` and a heap of its non-zero values. Scaling
-//! never changes the order of |v|, so the heap pops exactly the smallest |w|.
+//! A vector is stored as `w = scale·v`, so that scaling all of it is O(1). Beside it stands what its sparsifier
+//! needs: a compensated norm of `v` and a heap of its non-zero values. Scaling never changes the order of
+//! |v|, so the heap pops exactly the smallest |w|.
 
 use crate::event::{Feature, FeatureId, UNKNOWN};
 use crate::storage::compensated::CompensatedSum;
@@ -13,12 +14,12 @@ use serde::{Deserialize, Serialize};
 
 /// Stored values below this count as 0.
 pub(crate) const TINY: f64 = 1e-300;
-/// Below this a scale is folded into the stored values.
+/// A smaller scale is multiplied into the stored values.
 pub(crate) const SMALLEST_SCALE: f64 = 1e-100;
-/// Below this no sum, square or product of stored values and steps can overflow.
+/// No sum, square or product of stored values and steps overflows while they are below this.
 const SAFE: f64 = 1e150;
-/// A norm is summed afresh after so many steps, or d if that is more: O(1) a step.
-pub(crate) const FRESH_AFTER: u64 = 4096;
+/// A norm is summed again from the values after so many steps, or after d if that is more: O(1) per step.
+pub(crate) const RESUM_AFTER: u64 = 4096;
 
 /// Which norm of its stored values a weight vector keeps up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +29,11 @@ pub enum Norm {
     Squared,
 }
 
-/// What is kept up to date beside the values, because whoever shortens the vectors needs it.
+/// What is kept up to date beside the values, because the sparsifier needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upkeep {
     pub norm: Norm,
-    /// Whether the smallest non-zero weight must be known at any moment.
+    /// Whether the smallest non-zero weights must be found quickly.
     pub ranked: bool,
 }
 
@@ -41,7 +42,7 @@ impl Upkeep {
     pub const NONE: Self = Self { norm: Norm::None, ranked: false };
 }
 
-/// What a label does to the weights: `w *= shrink`, `w_i += length·y·x_i` (times σ_i), and σ_i.
+/// What a label does to the weights: `w *= shrink`, `w_i += length·y·x_i` (times σ_i), and a change of σ_i.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub shrink: f64,
@@ -71,12 +72,12 @@ pub struct WeightVector {
     pub scale: f64,
     /// Σ|v| or Σv², whichever the sparsifier needs.
     pub norm: CompensatedSum,
-    /// Steps since the norm was summed afresh.
+    /// Steps since the norm was last summed from the values.
     pub steps: u64,
     heap: Heap,
-    /// Slots that a step made non-zero; they enter the heap when weights are let go.
-    fresh: Vec<FeatureId>,
-    /// No |v| is larger; may overstate.
+    /// Ids that a step made non-zero. They enter the heap when the vector is truncated.
+    newly_nonzero: Vec<FeatureId>,
+    /// An upper bound of all |v|.
     bound: f64,
 }
 
@@ -87,7 +88,7 @@ impl Default for WeightVector {
             norm: CompensatedSum::default(),
             steps: 0,
             heap: Heap::default(),
-            fresh: Vec::new(),
+            newly_nonzero: Vec::new(),
             bound: 0.0,
         }
     }
@@ -96,9 +97,9 @@ impl Default for WeightVector {
 #[derive(Clone, Debug)]
 pub struct Weights {
     upkeep: Upkeep,
-    /// Whether a variance a weight is kept.
-    varies: bool,
-    /// Columns that there is room for.
+    /// Whether there is one variance per weight.
+    has_variances: bool,
+    /// Columns that are allocated.
     width: usize,
     rows: usize,
     pub vectors: Vec<WeightVector>,
@@ -107,10 +108,10 @@ pub struct Weights {
 }
 
 impl Weights {
-    pub fn new(upkeep: Upkeep, varies: bool, vectors: usize) -> Self {
+    pub fn new(upkeep: Upkeep, has_variances: bool, vectors: usize) -> Self {
         Self {
             upkeep,
-            varies,
+            has_variances,
             width: vectors.max(1),
             rows: 0,
             vectors: vec![WeightVector::default(); vectors],
@@ -123,43 +124,43 @@ impl Weights {
         self.rows
     }
 
-    /// Whether all weights of a vector are 0, for sparsifiers that rank.
+    /// Whether all weights of a vector are 0; only for vectors that are ranked.
     pub fn is_zero(&self, vector: usize) -> bool {
         self.vectors[vector].heap.len() == 0
     }
 
-    pub fn varies(&self) -> bool {
-        self.varies
+    pub fn has_variances(&self) -> bool {
+        self.has_variances
     }
 
-    /// Make room for `rows` features; new weights are 0, new variances 1.
+    /// Extend to `rows` features; new weights are 0, new variances 1.
     pub fn set_rows(&mut self, rows: usize) {
         self.rows = rows;
         self.values.resize(rows * self.width, 0.0);
-        if self.varies {
+        if self.has_variances {
             self.variances.resize(rows * self.width, 1.0);
         }
     }
 
-    /// Let features go, their weights too.
+    /// Drop the weights of evicted features.
     pub fn retain(&mut self, remap: &IndexRemap) {
         remap.retain(&mut self.values, self.width);
-        if self.varies {
+        if self.has_variances {
             remap.retain(&mut self.variances, self.width);
         }
         self.rows = remap.len();
         for vector in 0..self.vectors.len() {
             let part = &mut self.vectors[vector];
             part.heap.retain(remap);
-            for id in &mut part.fresh {
+            for id in &mut part.newly_nonzero {
                 *id = remap.of(*id);
             }
-            part.fresh.retain(|&id| id != UNKNOWN);
-            self.sum_afresh(vector);
+            part.newly_nonzero.retain(|&id| id != UNKNOWN);
+            self.recompute_norm(vector);
         }
     }
 
-    /// The largest weight of a feature in any vector, whatever its sign.
+    /// The largest |w| of a feature in any vector.
     pub fn size(&self, id: FeatureId) -> f64 {
         let weights = (0..self.vectors.len()).map(|vector| self.weight(id, vector).abs());
         weights.fold(0.0, f64::max)
@@ -177,7 +178,7 @@ impl Weights {
     }
 
     /// Whether there is a row for the id; a new or unknown name has none.
-    pub fn knows(&self, id: FeatureId) -> bool {
+    pub fn has_row(&self, id: FeatureId) -> bool {
         (id as usize) < self.rows
     }
 
@@ -197,7 +198,7 @@ impl Weights {
         WeightsState {
             values: columns(&self.values),
             scales: self.vectors.iter().map(|part| part.scale).collect(),
-            variances: if self.varies { columns(&self.variances) } else { Vec::new() },
+            variances: if self.has_variances { columns(&self.variances) } else { Vec::new() },
             norms: self.vectors.iter().map(|part| part.norm.into()).collect(),
             steps: self.vectors.iter().map(|part| part.steps).collect(),
         }
@@ -210,7 +211,7 @@ impl Weights {
         names: usize,
         vectors: usize,
     ) -> Result<(), &'static str> {
-        state.check(names, vectors, self.varies)?;
+        state.check(names, vectors, self.has_variances)?;
         while self.vectors.len() < vectors {
             self.add_vector();
         }
@@ -225,7 +226,7 @@ impl Weights {
         Ok(())
     }
 
-    /// A column of cells, in the order of the ids.
+    /// The column of a vector, in the order of the ids.
     fn column(&self, cells: &[f64], vector: usize) -> Vec<f64> {
         (0..self.rows).map(|row| cells[row * self.width + vector]).collect()
     }
@@ -258,8 +259,8 @@ impl Weights {
         self.vectors[vector].scale * sum
     }
 
-    /// `w·x` of one vector, four sums side by side: faster than [`Self::dot`], and other bits.
-    pub fn dot_by_fours(&self, vector: usize, features: &[Feature]) -> f64 {
+    /// `w·x` of one vector as four sums side by side: faster than [`Self::dot`], but rounded differently.
+    pub fn dot_unrolled(&self, vector: usize, features: &[Feature]) -> f64 {
         let product = |feature: &Feature| {
             let value = self.values.get(self.index(feature.id, vector));
             value.map_or(0.0, |value| value * feature.value)
@@ -276,8 +277,8 @@ impl Weights {
         self.vectors[vector].scale * (((a + b) + (c + d)) + rest)
     }
 
-    /// `w·x` of one vector and ‖x‖², each summed in the event's order: side by side they cost
-    /// hardly more than one.
+    /// `w·x` of one vector and ‖x‖², each summed in the event's order. One pass for both costs hardly more
+    /// than for one.
     pub fn dot_and_norm(&self, vector: usize, features: &[Feature]) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
         for feature in features {
@@ -293,7 +294,7 @@ impl Weights {
     pub fn dots(&self, features: &[Feature]) -> Vec<f64> {
         let mut sums = vec![0.0; self.vectors.len()];
         for feature in features {
-            if self.knows(feature.id) {
+            if self.has_row(feature.id) {
                 let start = self.index(feature.id, 0);
                 for (sum, value) in sums.iter_mut().zip(&self.values[start..]) {
                     *sum += value * feature.value;
@@ -311,7 +312,7 @@ impl Weights {
         let known = vector < self.vectors.len();
         let mut sum = 0.0;
         for feature in features {
-            let sigma = if known && self.knows(feature.id) {
+            let sigma = if known && self.has_row(feature.id) {
                 self.variances[self.index(feature.id, vector)]
             } else {
                 1.0
@@ -331,7 +332,7 @@ impl Weights {
         }
         let mut total = part.norm.value();
         for feature in features {
-            let old = if vector < self.vectors.len() && self.knows(feature.id) {
+            let old = if vector < self.vectors.len() && self.has_row(feature.id) {
                 self.values[self.index(feature.id, vector)]
             } else {
                 0.0
@@ -362,7 +363,7 @@ impl Weights {
         let part = &mut self.vectors[vector];
         let per_value = length / part.scale;
         part.bound += per_value.abs() * norm; // |x_i| ≤ ‖x‖ and σ_i ≤ 1
-        if !(self.varies || ranked) && kind == Norm::None {
+        if !(self.has_variances || ranked) && kind == Norm::None {
             for feature in features {
                 let value = &mut self.values[feature.id as usize * self.width + vector];
                 *value += per_value * feature.value;
@@ -376,7 +377,7 @@ impl Weights {
         for feature in features {
             let index = feature.id as usize * self.width + vector;
             let mut change = per_value * feature.value;
-            if self.varies {
+            if self.has_variances {
                 let sigma = &mut self.variances[index];
                 change *= *sigma;
                 let x = feature.value;
@@ -395,12 +396,12 @@ impl Weights {
                 new = 0.0;
             }
             *value = new;
-            let (size, before) = (new.abs(), old.abs());
-            growth += if kind == Norm::Squared { new * new - old * old } else { size - before };
+            let (size, old_size) = (new.abs(), old.abs());
+            growth += if kind == Norm::Squared { new * new - old * old } else { size - old_size };
             if ranked {
                 if old == 0.0 && new != 0.0 {
-                    part.fresh.push(feature.id);
-                } else if size < before {
+                    part.newly_nonzero.push(feature.id);
+                } else if size < old_size {
                     part.heap.set(feature.id, size);
                 }
             }
@@ -423,40 +424,40 @@ impl Weights {
         }
     }
 
-    /// A step on a vector is over: restore what rounding and lazy scaling wear out.
+    /// End a step on a vector: undo what lazy scaling and rounding errors accumulate.
     pub fn end_step(&mut self, vector: usize) {
         self.fold_if_small(vector);
         let part = &mut self.vectors[vector];
         part.steps += 1;
-        if part.steps >= FRESH_AFTER.max(self.rows as u64) {
-            self.sum_afresh(vector);
+        if part.steps >= RESUM_AFTER.max(self.rows as u64) {
+            self.recompute_norm(vector);
         }
     }
 
-    /// Keep the `kept` largest weights, of a vector that is ranked.
+    /// Keep the `kept` largest weights of a vector that is ranked, and set the others to 0.
     ///
-    /// The heap always holds the largest, so what a step made non-zero is either among them or goes
-    /// at once. It holds more than `kept` only where features were let go and d fell.
+    /// The heap always holds the largest. So a weight that a step made non-zero is either among them or is
+    /// set to 0 at once. The heap holds more than `kept` only where features were evicted and d fell.
     pub fn keep_largest(&mut self, vector: usize, kept: usize) {
-        let fresh = std::mem::take(&mut self.vectors[vector].fresh);
-        for &id in &fresh {
+        let newly_nonzero = std::mem::take(&mut self.vectors[vector].newly_nonzero);
+        for &id in &newly_nonzero {
             let key = self.values[self.index(id, vector)].abs();
             let Self { vectors, values, width, .. } = self;
             let heap = &mut vectors[vector].heap;
             if heap.len() < kept {
                 heap.set(id, key);
             } else {
-                let now = |id: FeatureId| values[id as usize * *width + vector].abs();
-                let out = heap.exchange(id, key, now);
+                let current = |id: FeatureId| values[id as usize * *width + vector].abs();
+                let out = heap.push_pop(id, key, current);
                 self.zero(out, vector);
             }
         }
-        self.vectors[vector].fresh = fresh;
-        self.vectors[vector].fresh.clear();
+        self.vectors[vector].newly_nonzero = newly_nonzero;
+        self.vectors[vector].newly_nonzero.clear();
         while self.vectors[vector].heap.len() > kept {
             let Self { vectors, values, width, .. } = self;
-            let now = |id: FeatureId| values[id as usize * *width + vector].abs();
-            let Some(out) = vectors[vector].heap.pop(now) else { break };
+            let current = |id: FeatureId| values[id as usize * *width + vector].abs();
+            let Some(out) = vectors[vector].heap.pop(current) else { break };
             self.zero(out, vector);
         }
     }
@@ -484,7 +485,7 @@ impl Weights {
         }
     }
 
-    /// Set all weights to 0; variances stay.
+    /// Set all weights to 0; variances are not changed.
     pub fn clear(&mut self) {
         self.values.fill(0.0);
         for part in &mut self.vectors {
@@ -494,8 +495,8 @@ impl Weights {
         }
     }
 
-    /// `v *= scale, scale = 1`: monotone, so the order of the heap survives. Where there is a heap
-    /// only what is in it is not 0.
+    /// If the scale is small: `v *= scale, scale = 1`. This is monotone, so the heap stays in order. Where
+    /// there is a heap, all values outside it are 0.
     fn fold_if_small(&mut self, vector: usize) {
         let scale = self.vectors[vector].scale;
         if scale >= SMALLEST_SCALE {
@@ -524,7 +525,7 @@ impl Weights {
         part.scale = 1.0;
     }
 
-    fn sum_afresh(&mut self, vector: usize) {
+    fn recompute_norm(&mut self, vector: usize) {
         let squared = self.upkeep.norm == Norm::Squared;
         let keeps_norm = self.upkeep.norm != Norm::None;
         let (mut norm, mut bound) = (CompensatedSum::default(), 0.0_f64);
@@ -553,9 +554,10 @@ pub struct WeightsState {
 }
 
 impl WeightsState {
-    fn check(&self, names: usize, vectors: usize, varies: bool) -> Result<(), &'static str> {
+    fn check(&self, names: usize, vectors: usize, has_variances: bool) -> Result<(), &'static str> {
         let counts = [self.values.len(), self.scales.len(), self.norms.len(), self.steps.len()];
-        if counts != [vectors; 4] || self.variances.len() != if varies { vectors } else { 0 } {
+        if counts != [vectors; 4] || self.variances.len() != if has_variances { vectors } else { 0 }
+        {
             return Err("it has another number of weight vectors");
         }
         let columns = || self.values.iter().chain(&self.variances);
@@ -599,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_class_leaves_the_others_alone() {
+    fn a_new_class_does_not_change_the_others() {
         let mut weights = Weights::new(Upkeep::NONE, true, 1);
         weights.set_rows(2);
         let feature = Feature { id: 1, value: 2.0 };
@@ -613,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_would_overflow_is_foreseen() {
+    fn a_step_that_would_overflow_is_detected_beforehand() {
         let mut weights = Weights::new(Upkeep::NONE, false, 1);
         weights.set_rows(1);
         let feature = Feature { id: 0, value: 1.0 };

@@ -1,5 +1,5 @@
-//! libFuzzer on the target that `FUZZ_TARGET` names. What it begins with is written into the folder
-//! `FUZZ_SEEDS` first.
+//! Runs libFuzzer on the target that `FUZZ_TARGET` names. First writes the target's seeds into the folder
+//! `FUZZ_SEEDS`.
 #![no_main]
 
 use std::path::PathBuf;

@@ -1,18 +1,18 @@
-//! FESL: one feature space is replaced by another, and for a few rounds both are seen.
+//! FESL: one feature space is replaced by another, and for a few rounds events carry both.
 //!
-//! A period's model is f2 = w·x with gradient steps of length `step`/√t, t counted from the period's
-//! begin. When its names are replaced by others, a new period begins with w = 0 on the new names;
-//! the old model lives on behind the map of [`ridge_map`], f1 = w1·ψ(x), and [`TwoExperts`] says
-//! how far each is trusted. Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
+//! A period's model is f2 = w·x with gradient steps of length `step`/√t, t counted from the start of the
+//! period. When its names are replaced by others, a new period begins with w = 0 on the new names. The old model
+//! is still used through the map of [`ridge_map`], f1 = w1·ψ(x), and [`TwoExperts`] gives the weights of the
+//! two. Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
 //!
-//! **Periods are found from the names.** The last B lessons are stored. A name is *old* if the period
-//! met it before them; a example with features but without any old name begins the next period, once
-//! this one has lasted for 2B lessons (before that, on sparse events, too few names are old to be
-//! missed). What the stored lessons show of old and of other names gives the map. While they came
-//! nobody knew which names would stay, so `weights` learned from all; w1 must know old names only.
-//! So the weights of B lessons ago are stored too (`lagged`), and the B lessons are learned again from
-//! there without the other names, in their Gram matrix alone: O(B²·n + B³) once a period, and for a
-//! prediction made while a switch is at hand.
+//! **Periods are found from the names.** The last B examples are stored. A name is *old* if the period saw it
+//! before them. An example with features but without any old name begins the next period, once this one has
+//! lasted for 2B examples (earlier, on sparse events, too few names are old for their absence to mean anything).
+//! The old and the other names of the stored examples give the map. When they were learned it was not known
+//! which names would vanish, so `weights` learned from all names; but w1 must have learned from old names only.
+//! Therefore the weights of B examples ago are kept too (`lagged`), and the B examples are learned again from
+//! there without the other names. Their Gram matrix suffices for that: O(B²·n + B³) once per period, and for
+//! each prediction of an event that would begin a period.
 
 pub mod ridge_map;
 
@@ -32,17 +32,17 @@ use crate::storage::rng::Generator;
 /// What is predicted once there are two models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combine {
-    /// FESL-c: the mean by trust.
+    /// FESL-c: the weighted mean.
     Weights,
-    /// FESL-s: one of the two, drawn by trust.
+    /// FESL-s: one of the two, drawn with their weights as probabilities.
     Draw,
-    /// The one trusted more.
+    /// The one with the larger weight.
     Best,
     /// NOGD: the new one.
     New,
-    /// ROGD-u: the old one, which goes on learning.
+    /// ROGD-u: the old one, which continues to learn.
     Old,
-    /// ROGD-f: the old one as it was.
+    /// ROGD-f: the old one, which does not learn any more.
     Frozen,
 }
 
@@ -52,14 +52,14 @@ pub struct FeslConfig {
     pub loss: Loss,
     /// 1/c
     pub step: f64,
-    /// ε; none: a small share of the rows' mean square.
+    /// ε; without one, a small share of the mean square of the rows.
     pub ridge: Option<f64>,
     /// B
     pub overlap: usize,
     /// T2
     pub horizon: Option<u64>,
     pub clip_losses: bool,
-    /// T1, where the papers' schedule is given: the only switch is after this example.
+    /// T1, if the schedule of the papers is given: the only switch is after this example.
     pub switch_after: Option<u64>,
 }
 
@@ -69,13 +69,13 @@ impl FeslConfig {
     }
 }
 
-/// A example that is stored.
+/// An example that is stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct StoredRound {
     ids: Vec<FeatureId>,
     values: Vec<f64>,
     target: f64,
-    /// The example moved the weights by this times its values.
+    /// The example moved the weights by this number times its values.
     step: f64,
 }
 
@@ -89,18 +89,18 @@ impl StoredRound {
 #[derive(Clone, Debug)]
 pub struct Fesl {
     config: FeslConfig,
-    /// Of the present period, by id; names that have gone keep theirs, in case they return.
+    /// w of the current period, by id. Names that have vanished keep theirs, in case they return.
     weights: Vec<f64>,
-    /// The same as they were before the stored lessons.
+    /// The same weights as they were before the stored examples.
     lagged: Vec<f64>,
-    /// In which example this period met the name; before `born`: not yet.
-    met: Vec<u64>,
+    /// The example in which this period first saw the name; a number below `born` means not yet.
+    first_seen: Vec<u64>,
     stored: VecDeque<StoredRound>,
-    /// First example whose new names belong to this period.
+    /// The first example whose new names belong to this period.
     born: u64,
-    /// Lessons before this period.
+    /// Examples before this period.
     begun: u64,
-    /// Lessons in all.
+    /// Examples in all.
     rounds: u64,
     period: u64,
     map: Option<RidgeMap>,
@@ -122,7 +122,7 @@ pub struct FeslState {
     experts: TwoExperts,
 }
 
-/// The two models as an event meets them: those of the present period, or of the one it begins.
+/// Both models' predictions for an event: in the current period, or in the one that the event begins.
 struct TwoForecasts<'a> {
     switch: bool,
     map: Option<std::borrow::Cow<'a, RidgeMap>>,
@@ -143,7 +143,7 @@ impl ModelKind for Fesl {
             config,
             weights: Vec::new(),
             lagged: Vec::new(),
-            met: Vec::new(),
+            first_seen: Vec::new(),
             stored: VecDeque::new(),
             born: 1,
             begun: 0,
@@ -155,7 +155,7 @@ impl ModelKind for Fesl {
     }
 
     fn score(&self, features: &[Feature], draws: &Generator) -> Score {
-        let margin = self.margin(&self.outlook(features), draws);
+        let margin = self.margin(&self.forecasts(features), draws);
         match self.config.loss {
             Loss::Logistic => Score::by_sign(margin),
             Loss::Square => Score { class: None, margin, confidence: 0.0, squared_norm: None },
@@ -170,30 +170,30 @@ impl ModelKind for Fesl {
     ) -> Result<Outcome, Error> {
         let config = self.config;
         let features = example.features;
-        example.squared_norm()?; // stored lessons are multiplied with each other
-        let outlook = self.outlook(features);
-        let margin = self.margin(&outlook, draws);
+        example.squared_norm()?; // stored examples are multiplied with each other
+        let forecasts = self.forecasts(features);
+        let margin = self.margin(&forecasts, draws);
         let y = config.loss.target(example.target);
-        let rate = config.step / (outlook.t as f64).sqrt();
-        let [move1, move2] = outlook.f.map(|f| rate * config.loss.pull(f, y));
-        let losses = outlook.f.map(|f| config.loss.of(f, y));
+        let rate = config.step / (forecasts.t as f64).sqrt();
+        let [move1, move2] = forecasts.f.map(|f| rate * config.loss.negative_gradient(f, y));
+        let losses = forecasts.f.map(|f| config.loss.of(f, y));
         if !margin.is_finite() || !losses.iter().all(|loss| loss.is_finite()) {
             return Err(too_large("its loss"));
         }
         let losses = if config.clip_losses { losses.map(|loss| loss.min(1.0)) } else { losses };
         let safe = features.iter().all(|feature| {
-            let weight = self.own_weight(feature.id, outlook.switch);
+            let weight = self.own_weight(feature.id, forecasts.switch);
             (weight + move2 * feature.value).is_finite()
         });
-        let shifted: Option<MapStep> = match &outlook.map {
-            Some(map) if config.combine != Combine::Frozen => Some(map.moved(&outlook.z, move1)),
+        let shifted: Option<MapStep> = match &forecasts.map {
+            Some(map) if config.combine != Combine::Frozen => Some(map.moved(&forecasts.z, move1)),
             _ => None,
         };
         if !safe || shifted.as_ref().is_some_and(|after| !after.is_finite()) {
             return Err(too_large("a weight"));
         }
-        let experts = outlook.experts.after(losses, config.sharing(), config.horizon);
-        let TwoForecasts { switch, map, .. } = outlook;
+        let experts = forecasts.experts.updated(losses, config.sharing(), config.horizon);
+        let TwoForecasts { switch, map, .. } = forecasts;
         let begun_with = if switch { Some(map.map(std::borrow::Cow::into_owned)) } else { None };
 
         // From here on nothing can fail.
@@ -204,7 +204,7 @@ impl ModelKind for Fesl {
             map.take(after);
         }
         self.experts = experts;
-        self.keep(example, y, move2);
+        self.store(example, y, move2);
         if config.combine == Combine::Draw {
             draws.uniform();
         }
@@ -212,24 +212,24 @@ impl ModelKind for Fesl {
             Loss::Logistic => Scores::by_margin(margin),
             Loss::Square => Scores::None,
         };
-        Ok(Outcome { mistake: config.loss.mistaken(margin, y), scores })
+        Ok(Outcome { mistake: config.loss.is_mistake(margin, y), scores })
     }
 
     fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
-        let outlook = self.outlook(features);
-        let map = outlook.map.as_deref();
-        let trust = self.trust(&outlook.experts, map.is_some(), Some(draws));
+        let forecasts = self.forecasts(features);
+        let map = forecasts.map.as_deref();
+        let shares = self.shares(&forecasts.experts, map.is_some(), Some(draws));
         let weight = |id| {
             let old = map.map_or(0.0, |map| map.weight(id));
-            blend(trust, [old, self.own_weight(id, outlook.switch)])
+            blend(shares, [old, self.own_weight(id, forecasts.switch)])
         };
         features.iter().map(|feature| weight(feature.id) * feature.value).collect()
     }
 
     fn weight(&self, id: FeatureId, _vector: usize) -> f64 {
-        let trust = self.trust(&self.experts, self.map.is_some(), None);
+        let shares = self.shares(&self.experts, self.map.is_some(), None);
         let old = self.map.as_ref().map_or(0.0, |map| map.weight(id));
-        blend(trust, [old, self.own_weight(id, false)])
+        blend(shares, [old, self.own_weight(id, false)])
     }
 
     fn note(&self) -> Option<String> {
@@ -258,7 +258,7 @@ impl ModelKind for Fesl {
         FeslState {
             weights: self.weights.clone(),
             lagged: self.lagged.clone(),
-            met: self.met.clone(),
+            met: self.first_seen.clone(),
             stored: self.stored.clone(),
             born: self.born,
             begun: self.begun,
@@ -281,7 +281,7 @@ impl ModelKind for Fesl {
         self.map = map.map(|o| RidgeMap::restored(o, names, ridge)).transpose()?;
         self.weights.clone_from(&state.weights);
         self.lagged.clone_from(&state.lagged);
-        self.met.clone_from(&state.met);
+        self.first_seen.clone_from(&state.met);
         self.stored.clone_from(&state.stored);
         self.born = state.born;
         self.begun = state.begun;
@@ -293,18 +293,21 @@ impl ModelKind for Fesl {
 }
 
 impl Fesl {
-    /// Whether this period met the name before the stored lessons.
+    /// Whether this period saw the name before the stored examples.
     fn is_old(&self, id: FeatureId) -> bool {
-        self.met
+        let before_stored = |round: u64| round + self.config.overlap as u64 <= self.rounds;
+        self.first_seen
             .get(id as usize)
-            .is_some_and(|&met| met >= self.born && met + self.config.overlap as u64 <= self.rounds)
+            .is_some_and(|&round| round >= self.born && before_stored(round))
     }
 
-    /// Whether this period met the name in the stored lessons.
-    fn is_young(&self, id: FeatureId) -> bool {
-        self.met.get(id as usize).is_some_and(|&met| met >= self.born) && !self.is_old(id)
+    /// Whether this period first saw the name in the stored examples.
+    fn is_new(&self, id: FeatureId) -> bool {
+        self.first_seen.get(id as usize).is_some_and(|&round| round >= self.born)
+            && !self.is_old(id)
     }
 
+    /// Whether an event begins the next period.
     fn begins_period(&self, features: &[Feature]) -> bool {
         match self.config.switch_after {
             Some(last) => self.period == 1 && self.rounds == last,
@@ -316,10 +319,10 @@ impl Fesl {
         }
     }
 
-    fn outlook(&self, features: &[Feature]) -> TwoForecasts<'_> {
+    fn forecasts(&self, features: &[Feature]) -> TwoForecasts<'_> {
         let switch = self.begins_period(features);
         let map = if switch {
-            self.map().map(std::borrow::Cow::Owned)
+            self.build_map().map(std::borrow::Cow::Owned)
         } else {
             self.map.as_ref().map(std::borrow::Cow::Borrowed)
         };
@@ -333,7 +336,7 @@ impl Fesl {
             f2 += self.own_weight(feature.id, switch) * feature.value;
         }
         let (z, f1) = map.as_ref().map_or((Vec::new(), 0.0), |map| {
-            let z = map.spread(features);
+            let z = map.project(features);
             let f1 = map.score(&z);
             (z, f1)
         });
@@ -341,16 +344,16 @@ impl Fesl {
         TwoForecasts { switch, map, experts, t, z, f: [f1, f2] }
     }
 
-    /// The weight w of a name; after a switch the stored lessons' other names start at 0.
+    /// w of a name. With a switch, the names that are new in the stored examples start at 0.
     fn own_weight(&self, id: FeatureId, switch: bool) -> f64 {
-        if switch && self.is_young(id) {
+        if switch && self.is_new(id) {
             return 0.0;
         }
         self.weights.get(id as usize).copied().unwrap_or(0.0)
     }
 
-    /// The old model behind the map that the stored lessons give, if they give one.
-    fn map(&self) -> Option<RidgeMap> {
+    /// The old model with the map that the stored examples give; none if they give no map.
+    fn build_map(&self) -> Option<RidgeMap> {
         if self.config.combine == Combine::New {
             return None;
         }
@@ -359,7 +362,7 @@ impl Fesl {
             self.stored.iter().map(|stored| stored.features().collect()).collect();
         let rows: Vec<&[Feature]> = rows.iter().map(Vec::as_slice).collect();
         let old_gram = SparseColumns::of(&rows, |id| self.is_old(id)).gram(size);
-        // the stored lessons once more, on old names: w1·x_i = lagged·x_i + Σ_j s_j x_j·x_i
+        // the stored examples again, on old names only: w1·x_i = lagged·x_i + Σ_j s_j x_j·x_i
         let mut at_rows: Vec<f64> = rows
             .iter()
             .map(|row| {
@@ -369,29 +372,29 @@ impl Fesl {
             .collect();
         for (i, stored) in self.stored.iter().enumerate() {
             let t = self.rounds - self.begun - size as u64 + 1 + i as u64;
-            let pull = self.config.loss.pull(at_rows[i], stored.target);
-            let step = self.config.step / (t as f64).sqrt() * pull;
+            let gradient = self.config.loss.negative_gradient(at_rows[i], stored.target);
+            let step = self.config.step / (t as f64).sqrt() * gradient;
             for (j, at_row) in at_rows.iter_mut().enumerate() {
                 *at_row += step * old_gram[i * size + j];
             }
         }
-        // rows that lack either space say nothing of the map
-        let whole: Vec<usize> = (0..size)
+        // rows without old names or without new ones do not help to find the map
+        let complete: Vec<usize> = (0..size)
             .filter(|&i| {
                 let old = rows[i].iter().filter(|feature| self.is_old(feature.id)).count();
                 old > 0 && old < rows[i].len()
             })
             .collect();
-        let whole_rows: Vec<&[Feature]> = whole.iter().map(|&i| rows[i]).collect();
-        let new = SparseColumns::of(&whole_rows, |id| !self.is_old(id));
-        let gram = whole.iter().flat_map(|&i| whole.iter().map(move |&j| i * size + j));
+        let complete_rows: Vec<&[Feature]> = complete.iter().map(|&i| rows[i]).collect();
+        let new = SparseColumns::of(&complete_rows, |id| !self.is_old(id));
+        let gram = complete.iter().flat_map(|&i| complete.iter().map(move |&j| i * size + j));
         let gram = gram.map(|at| old_gram[at]).collect();
-        let at_rows = whole.iter().map(|&i| at_rows[i]).collect();
+        let at_rows = complete.iter().map(|&i| at_rows[i]).collect();
         RidgeMap::new(new, gram, at_rows, self.config.ridge)
     }
 
-    /// How much each model has in the prediction.
-    fn trust(&self, experts: &TwoExperts, mapped: bool, draws: Option<&Generator>) -> [f64; 2] {
+    /// The weights of the two models in the prediction.
+    fn shares(&self, experts: &TwoExperts, mapped: bool, draws: Option<&Generator>) -> [f64; 2] {
         let alpha = experts.alpha;
         let first = match self.config.combine {
             _ if !mapped => false,
@@ -407,22 +410,23 @@ impl Fesl {
         if first { [1.0, 0.0] } else { [0.0, 1.0] }
     }
 
-    fn margin(&self, outlook: &TwoForecasts<'_>, draws: &Generator) -> f64 {
-        let trust = self.trust(&outlook.experts, outlook.map.is_some(), Some(draws));
-        blend(trust, outlook.f)
+    fn margin(&self, forecasts: &TwoForecasts<'_>, draws: &Generator) -> f64 {
+        let shares = self.shares(&forecasts.experts, forecasts.map.is_some(), Some(draws));
+        blend(shares, forecasts.f)
     }
 
+    /// Begin a period with this map: drop the stored examples, and set new names to 0.
     fn begin_period(&mut self, map: Option<RidgeMap>) {
-        let young: Vec<FeatureId> = self
+        let new: Vec<FeatureId> = self
             .stored
             .iter()
             .flat_map(|stored| stored.ids.iter().copied())
-            .filter(|&id| self.is_young(id))
+            .filter(|&id| self.is_new(id))
             .collect();
         for stored in std::mem::take(&mut self.stored) {
-            self.evict(&stored);
+            self.move_lagged(&stored);
         }
-        for id in young {
+        for id in new {
             self.weights[id as usize] = 0.0;
             self.lagged[id as usize] = 0.0;
         }
@@ -432,23 +436,24 @@ impl Fesl {
         self.period += 1;
     }
 
-    /// A example leaves the stored ones: what it did is done to the lagged weights.
-    fn evict(&mut self, stored: &StoredRound) {
+    /// Apply the step of an example that is no longer stored to the lagged weights.
+    fn move_lagged(&mut self, stored: &StoredRound) {
         for feature in stored.features() {
             self.lagged[feature.id as usize] += stored.step * feature.value;
         }
     }
 
-    fn keep(&mut self, example: &Example<'_>, target: f64, step: f64) {
+    /// Move the weights by the example and store it.
+    fn store(&mut self, example: &Example<'_>, target: f64, step: f64) {
         self.rounds += 1;
         self.weights.resize(example.names, 0.0);
         self.lagged.resize(example.names, 0.0);
-        self.met.resize(example.names, 0);
+        self.first_seen.resize(example.names, 0);
         for feature in example.features {
             let at = feature.id as usize;
             self.weights[at] += step * feature.value;
-            if self.met[at] < self.born {
-                self.met[at] = self.rounds;
+            if self.first_seen[at] < self.born {
+                self.first_seen[at] = self.rounds;
             }
         }
         self.stored.push_back(StoredRound {
@@ -460,7 +465,7 @@ impl Fesl {
         if self.stored.len() > self.config.overlap
             && let Some(oldest) = self.stored.pop_front()
         {
-            self.evict(&oldest);
+            self.move_lagged(&oldest);
         }
     }
 }
@@ -543,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_model_goes_on_behind_the_map() {
+    fn the_old_model_is_used_through_the_map() {
         let model = replaced();
         let old = {
             let mut alone = Fesl::new(CONFIG, 1);
@@ -552,14 +557,14 @@ mod tests {
             }
             alone.weights[0]
         };
-        let outlook = model.outlook(&[Feature { id: 1, value: 5.0 }]);
-        assert!(outlook.switch);
-        assert!((outlook.f[0] - 0.5 * old).abs() < 1e-6);
-        assert_eq!(outlook.f[1], 0.0);
+        let forecasts = model.forecasts(&[Feature { id: 1, value: 5.0 }]);
+        assert!(forecasts.switch);
+        assert!((forecasts.f[0] - 0.5 * old).abs() < 1e-6);
+        assert_eq!(forecasts.f[1], 0.0);
     }
 
     #[test]
-    fn a_period_begins_without_any_old_name_and_not_before() {
+    fn a_period_begins_with_the_first_example_without_any_old_name() {
         let mut model = replaced();
         learn(&mut model, &[(0, 1.0)], 2.0);
         learn(&mut model, &[], 0.0);
@@ -571,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_lag_behind_by_the_kept_lessons() {
+    fn the_lagged_weights_are_those_before_the_stored_examples() {
         let mut model = Fesl::new(CONFIG, 1);
         let mut past = Vec::new();
         for x in [1.0, -1.0, 0.5, 2.0] {

@@ -1,22 +1,22 @@
-//! The map from a new feature space to an old one, learned from rows that show both.
+//! The map from a new feature space to an old one, learned from rows that have both.
 //!
 //! With the rows X1 (old names) and X2 (new names) the ridge map is ψ(x) = Mᵀx,
 //! M = (X2ᵀX2 + εI)⁻¹X2ᵀX1. Its dual form never makes M: with K = X2X2ᵀ + εI,
-//! ψ(x) = X1ᵀK⁻¹z, z = X2x. Of a weight vector w on the old names only u = X1w counts:
+//! ψ(x) = X1ᵀK⁻¹z, z = X2x. Of a weight vector w on the old names only u = X1w is needed:
 //! w·ψ(x) = β·z with β = K⁻¹u, and the step w += s·ψ(x) is u += s·X1X1ᵀK⁻¹z. So neither X1 nor w is
-//! kept, and an event costs O(B·n + B²). Seen from the new names the weights are X2ᵀβ.
+//! stored, and an event costs O(B·n + B²). The weights of the new names are X2ᵀβ.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Feature, FeatureId};
 
-/// ε in shares of the mean of the diagonal of X2X2ᵀ, where none is given.
+/// The default ε, as a share of the mean diagonal entry of X2X2ᵀ.
 const SMALL_RIDGE: f64 = 1e-8;
 
 /// A square matrix, row by row.
 pub type SquareMatrix = Vec<f64>;
 
-/// Rows by their columns: for each id the rows that hold it.
+/// A sparse matrix by columns: for each feature id the rows that have it.
 #[derive(Clone, Debug, Default)]
 pub struct SparseColumns {
     ids: Vec<FeatureId>,
@@ -26,7 +26,7 @@ pub struct SparseColumns {
 }
 
 impl SparseColumns {
-    /// Of these rows the features that `keep` names.
+    /// The features of these rows for which `keep` is true.
     pub fn of(rows: &[&[Feature]], keep: impl Fn(FeatureId) -> bool) -> Self {
         let mut all: Vec<(FeatureId, u32, f64)> = Vec::new();
         for (row, features) in rows.iter().enumerate() {
@@ -104,7 +104,7 @@ pub fn cholesky(matrix: &[f64], size: usize) -> Option<SquareMatrix> {
     lower.iter().all(|value| value.is_finite()).then_some(lower)
 }
 
-/// K⁻¹v by the factor of K.
+/// K⁻¹v, with the Cholesky factor of K.
 pub fn solve(lower: &[f64], v: &[f64]) -> Vec<f64> {
     let size = v.len();
     let mut x = v.to_vec();
@@ -123,22 +123,22 @@ pub fn solve(lower: &[f64], v: &[f64]) -> Vec<f64> {
     x
 }
 
-/// The old model behind the map.
+/// The old model together with the map.
 #[derive(Clone, Debug)]
 pub struct RidgeMap {
     /// X2
     new: SparseColumns,
     /// X1X1ᵀ
     old_gram: SquareMatrix,
-    /// Of K.
+    /// The Cholesky factor of K.
     factor: SquareMatrix,
     /// u = X1w
     at_rows: Vec<f64>,
     /// β = K⁻¹u
-    shares: Vec<f64>,
+    beta: Vec<f64>,
 }
 
-/// What is saved; the rest follows from it.
+/// What is saved; the rest is computed from it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RidgeMapState {
     ids: Vec<FeatureId>,
@@ -149,10 +149,10 @@ pub struct RidgeMapState {
     at_rows: Vec<f64>,
 }
 
-/// What a step does to the old model.
+/// The old model after a step.
 pub struct MapStep {
     at_rows: Vec<f64>,
-    shares: Vec<f64>,
+    beta: Vec<f64>,
 }
 
 impl RidgeMap {
@@ -175,48 +175,48 @@ impl RidgeMap {
             kernel[i * size + i] += ridge;
         }
         let factor = cholesky(&kernel, size)?;
-        let shares = solve(&factor, &at_rows);
-        let mut numbers = old_gram.iter().chain(&at_rows).chain(&shares);
+        let beta = solve(&factor, &at_rows);
+        let mut numbers = old_gram.iter().chain(&at_rows).chain(&beta);
         if !numbers.all(|number| number.is_finite()) {
             return None;
         }
-        Some(Self { new, old_gram, factor, at_rows, shares })
+        Some(Self { new, old_gram, factor, at_rows, beta })
     }
 
-    /// How many rows the map was learned from.
+    /// The number of rows that the map was learned from.
     pub fn rows(&self) -> usize {
         self.at_rows.len()
     }
 
     /// z = X2x
-    pub fn spread(&self, features: &[Feature]) -> Vec<f64> {
+    pub fn project(&self, features: &[Feature]) -> Vec<f64> {
         self.new.times(features, self.rows())
     }
 
     /// w·ψ(x) = β·z
     pub fn score(&self, z: &[f64]) -> f64 {
-        dot(&self.shares, z)
+        dot(&self.beta, z)
     }
 
-    /// The weight of a new name: (X2ᵀβ)_slot.
+    /// The weight of a new name: its entry of X2ᵀβ.
     pub fn weight(&self, id: FeatureId) -> f64 {
         let column = self.new.column_of(id).iter();
-        column.map(|&(row, value)| value * self.shares[row as usize]).sum()
+        column.map(|&(row, value)| value * self.beta[row as usize]).sum()
     }
 
-    /// What w += step·ψ(x) would do.
+    /// The old model after w += step·ψ(x).
     pub fn moved(&self, z: &[f64], step: f64) -> MapStep {
         let size = self.rows();
         let k = solve(&self.factor, z);
         let at_rows: Vec<f64> = (0..size)
             .map(|i| self.at_rows[i] + step * dot(&self.old_gram[i * size..(i + 1) * size], &k))
             .collect();
-        let shares = solve(&self.factor, &at_rows);
-        MapStep { at_rows, shares }
+        let beta = solve(&self.factor, &at_rows);
+        MapStep { at_rows, beta }
     }
 
     pub fn take(&mut self, moved: MapStep) {
-        (self.at_rows, self.shares) = (moved.at_rows, moved.shares);
+        (self.at_rows, self.beta) = (moved.at_rows, moved.beta);
     }
 
     pub fn state(&self) -> RidgeMapState {
@@ -261,7 +261,7 @@ impl RidgeMap {
 
 impl MapStep {
     pub fn is_finite(&self) -> bool {
-        self.at_rows.iter().chain(&self.shares).all(|number| number.is_finite())
+        self.at_rows.iter().chain(&self.beta).all(|number| number.is_finite())
     }
 }
 
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_factor_solves_its_matrix() {
+    fn the_cholesky_factor_solves_its_equations() {
         let matrix = [4.0, 2.0, 2.0, 3.0];
         let factor = cholesky(&matrix, 2).unwrap();
         let x = solve(&factor, &[2.0, 5.0]);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_map_finds_an_exact_relation_again() {
+    fn the_map_recovers_an_exact_relation() {
         // old = (new0 + new1, new0 - new1); new names have ids 2 and 3
         let rows: Vec<Vec<Feature>> = [[1.0, 0.5], [0.2, -1.0], [3.0, 1.0]]
             .iter()
@@ -301,7 +301,7 @@ mod tests {
         let new = SparseColumns::of(&rows, |id| id >= 2);
         let mut map = RidgeMap::new(new, old.gram(3), at_rows, None).unwrap();
         let x = row(&[0.7, 0.3], 2);
-        let z = map.spread(&x);
+        let z = map.project(&x);
         let old_x = [1.0, 0.4];
         assert!((map.score(&z) - (2.0 * old_x[0] - old_x[1])).abs() < 1e-6);
         let by_weights = 0.7 * map.weight(2) + 0.3 * map.weight(3);
