@@ -55,6 +55,8 @@ class Decision:
         features: Event,
         seen_as: Sequence[float] | None,
         summary: Sequence[float],
+        identity: int,
+        number: int,
     ) -> Decision: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 

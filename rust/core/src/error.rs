@@ -19,6 +19,8 @@ pub enum Error {
     File(String),
     /// The learner is already in use by the same thread, below a signal handler or a finalizer.
     Busy(String),
+    /// An answer that does not fit its decision.
+    Answer(String),
     /// A fault of the program interrupted the learner half-way; it cannot be used any more.
     Poisoned(String),
     /// What a run writes cannot be written; nothing was learned from the event that it was about.
@@ -37,6 +39,7 @@ impl fmt::Display for Error {
             | Self::State(text)
             | Self::File(text)
             | Self::Busy(text)
+            | Self::Answer(text)
             | Self::Poisoned(text)
             | Self::Output(text) => f.write_str(text),
             Self::Interrupted => f.write_str("interrupted"),

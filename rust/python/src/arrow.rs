@@ -28,10 +28,10 @@ pub fn read<T>(
     x: &Bound<'_, PyAny>,
     check: impl FnOnce(&DataType) -> PyResult<T>,
 ) -> PyResult<(T, Vec<ArrayRef>)> {
-    if is_pyarrow(x)? {
-        if let Ok(batches) = x.call_method0("to_batches") {
-            return read_batches(x, &batches, check);
-        }
+    if is_pyarrow(x)?
+        && let Ok(batches) = x.call_method0("to_batches")
+    {
+        return read_batches(x, &batches, check);
     }
     if x.hasattr("__arrow_c_stream__")? {
         let capsule = x.call_method0("__arrow_c_stream__")?;

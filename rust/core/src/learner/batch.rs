@@ -311,25 +311,23 @@ impl<'a> RowReader<'a> {
         unseen
     }
 
-    fn decide(&mut self, learner: &mut Learner) -> Result<Decision, Error> {
-        let names = RowNames { columns: &self.columns, names: self.batch.columns };
-        let decision = learner.decide(&mut self.event, &names)?;
-        self.remember_stats_ids();
-        Ok(decision)
-    }
-
-    /// Learn the row that was just decided on.
-    fn learn_decided(
+    /// Decide on the row that was read last, and learn it if its label is asked for and there.
+    fn step(
         &mut self,
         learner: &mut Learner,
-        label: &Label,
-        decision: &Decision,
+        label: Option<&Label>,
+        decided: &mut impl FnMut(&Decision),
     ) -> Result<(), Error> {
         let names = RowNames { columns: &self.columns, names: self.batch.columns };
-        let (weight, products) = (decision.weight(), Some(decision.products()));
-        if learner.learn_decided(&mut self.event.features, &names, label, weight, products)? {
+        let record = |_: &Learner, decision: &Decision| {
+            decided(decision);
+            Ok(())
+        };
+        let stepped = learner.step(&mut self.event, &names, label, record)?;
+        if stepped.grew {
             self.remember_ids();
         }
+        self.remember_stats_ids();
         Ok(())
     }
 
@@ -418,7 +416,7 @@ impl Learner {
         &mut self,
         batch: &Batch<'_>,
         labels: &[Option<Label>],
-        mut decided: impl FnMut(Decision),
+        mut decided: impl FnMut(&Decision),
         mut tick: impl FnMut(usize) -> bool,
     ) -> Result<(), Error> {
         self.check_labels(labels.iter().map(Option::as_ref))?;
@@ -428,11 +426,8 @@ impl Learner {
                 return Err(Error::Interrupted);
             }
             reader.read(self, row);
-            let decision = reader.decide(self).map_err(|error| at_row(row, error))?;
-            decided(decision);
-            if let (true, Some(label)) = (decision.asked, label) {
-                reader.learn_decided(self, label, &decision).map_err(|error| at_row(row, error))?;
-            }
+            let stepped = reader.step(self, label.as_ref(), &mut decided);
+            stepped.map_err(|error| at_row(row, error))?;
         }
         Ok(())
     }

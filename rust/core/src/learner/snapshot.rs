@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::event::{Name, UNKNOWN};
 use crate::label::{Label, LabelForm, Labels};
 use crate::learner::history::FeatureHistory;
+use crate::learner::open_questions::OpenQuestionsState;
 use crate::learner::{Config, Learner};
 use crate::model::ModelState;
 use crate::rules::calibration::Calibration;
@@ -38,6 +39,8 @@ struct LearnerState<'a> {
     refused: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     evicted: u64,
+    #[serde(default, skip_serializing_if = "OpenQuestionsState::is_empty")]
+    open: OpenQuestionsState,
     query: QueryState,
     calibration: Calibration,
     coins: [u64; 4],
@@ -152,6 +155,7 @@ impl Learner {
             learned: self.learned,
             refused: self.refused,
             evicted: self.evicted,
+            open: self.open.state(),
             query: self.query.state(),
             calibration: self.calibration,
             coins: self.coins.words,
@@ -214,6 +218,7 @@ impl Learner {
         }
         self.model.adopt(&state.model, state.names.len(), self.labels.vectors())?;
         self.query.adopt(state.query)?;
+        self.open.adopt(&state.open, state.seen)?;
         self.calibration = state.calibration;
         self.coins = Generator { words: state.coins };
         self.draws = Generator { words: state.draws };
