@@ -208,7 +208,7 @@ impl<'a> RowReader<'a> {
     fn new(learner: &Learner, batch: &'a Batch<'a>) -> Result<Self, Error> {
         if let ColumnNames::Listed(names) = batch.columns {
             for &name in names {
-                let check = learner.config.own.check(name);
+                let check = learner.config.own.check(name).and_then(|()| name.check_length());
                 check.map_err(|text| Error::Event(format!("names: {text}")))?;
             }
         }

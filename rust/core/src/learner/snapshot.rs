@@ -190,6 +190,9 @@ impl Learner {
     fn adopt(&mut self, state: &LearnerState<'_>) -> Result<(), &'static str> {
         state.check(&self.labels)?;
         for &name in &state.names {
+            if name.check_length().is_err() {
+                return Err("a name is too long");
+            }
             if self.vocabulary.id(name) != UNKNOWN {
                 return Err("a name stands there twice");
             }
