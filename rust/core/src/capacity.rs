@@ -1,8 +1,8 @@
 //! How many feature names are kept, and which of them are evicted when there are more.
 //!
-//! Eviction runs after learning and never evicts a name of the event just learned. One run evicts an
-//! eighth of the capacity, or the excess if that is larger. So runs are rare: the cost is O(1) per new
-//! name on average, and no order has to be maintained between two runs.
+//! Eviction runs after learning and never evicts a name of the event just learned. One run evicts
+//! an eighth of the capacity, or the excess if that is larger. So runs are rare: the cost is O(1)
+//! per new name on average, and no order has to be maintained between two runs.
 
 use std::cmp::Ordering;
 
@@ -45,8 +45,8 @@ impl Capacity {
         self.most().saturating_sub(if self.evicts() { carried } else { known })
     }
 
-    /// The new ids after evicting the first `candidates` in this order. There are `rows` features, of
-    /// which `names` count against the capacity.
+    /// The new ids after evicting as many `candidates` as needed, in this order. There are `rows`
+    /// features, of which `names` count against the capacity.
     pub fn remap(
         self,
         rows: usize,

@@ -1,11 +1,11 @@
-//! The errors of the core. Each variant is one exception class in Python. A call that returns an error
-//! has changed nothing, unless the variant says otherwise.
+//! The errors of the core. Each variant is one exception class in Python. A call that returns an
+//! error has changed nothing, unless the variant says otherwise.
 
 use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A combination of rules that makes no sense.
+    /// Parameters that make no sense together, or a call that makes no sense for the learner.
     Parameter(String),
     /// An event that cannot be read.
     Event(String),
@@ -17,7 +17,7 @@ pub enum Error {
     State(String),
     /// A file of events, or one of its lines, that cannot be read. The lines before it are done.
     File(String),
-    /// The learner is already in use by the same thread, below a signal handler or a finalizer.
+    /// A learner or a file that is in use, so that waiting for it could never end.
     Busy(String),
     /// An answer that does not fit its decision.
     Answer(String),

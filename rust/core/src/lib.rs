@@ -1,11 +1,12 @@
 //! Linear learning on streams whose features come and go and whose labels are scarce.
 //!
-//! A [`Learner`] is a model together with what all models share: names, labels, questions, counters, the
-//! running scaler. Models are made of small rules, each a closed enum: [`UpdateRule`] (how far a label moves the
-//! weights), [`QueryRule`] (whether a label is worth asking for) and [`Sparsifier`] (which weights are set to
-//! 0). An event is a list of [`Feature`]s in an [`EventBuffer`]. [`Learner::look_up`] finds the ids of its names,
-//! [`Learner::decide`] predicts and decides whether to ask, [`Learner::learn`] moves the weights. [`batch`] runs
-//! whole arrays through the same three calls and [`Learner::simulate_file`] whole files. [`snapshot`] writes and
+//! A [`Learner`] is a model together with what all models share: names, labels, questions,
+//! counters, the running scaler. Models are made of small rules, each a closed enum: [`UpdateRule`]
+//! (how far a label moves the weights), [`QueryRule`] (whether a label is worth asking for) and
+//! [`Sparsifier`] (which weights are set to 0). An event is a list of [`Feature`]s in an
+//! [`EventBuffer`]. [`Learner::look_up`] finds the ids of its names, [`Learner::decide`] predicts
+//! and decides whether to ask, [`Learner::learn`] moves the weights. [`batch`] runs whole arrays
+//! through the same three calls and [`Learner::simulate_file`] whole files. [`snapshot`] writes and
 //! reads the state.
 //!
 //! A module imports only what lies below it (`tests/test_rust_layers.py` checks that):

@@ -65,7 +65,8 @@ impl<'a> Bytes<'a> {
         self.0
     }
 
-    /// A finite number: an extreme or simple one of a list, a small one made of one byte, or any of eight bytes.
+    /// A finite number: an extreme or simple one of a list, a small one made of one byte, or any of
+    /// eight bytes.
     pub fn number(&mut self) -> f64 {
         match self.byte() {
             menu @ 0..64 => NUMBERS[usize::from(menu % 16)],

@@ -64,7 +64,8 @@ fn bounded(policy: EvictionPolicy, config: Config) -> Config {
     Config { capacity: Some(Capacity { most: 3, policy }), ..config }
 }
 
-/// One configuration of each kind. Stored inputs and digests refer to them by index: add new ones at the end.
+/// One configuration of each kind. Stored inputs and digests refer to them by index: add new ones
+/// at the end.
 #[allow(clippy::too_many_lines)] // a list
 pub fn configs() -> Vec<Config> {
     let open = || Labels::open(Vec::new());

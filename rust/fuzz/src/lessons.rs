@@ -1,5 +1,6 @@
-//! Calls on one learner in any order: decide, answer late, learn, query, predict, arrays; saved and loaded in
-//! between. An error changes nothing, and arrays give the same bytes as one event after the other.
+//! Calls on one learner in any order: decide, answer late, learn, query, predict, arrays; saved and
+//! loaded in between. An error changes nothing, and arrays give the same bytes as one event after
+//! the other.
 
 use std::collections::VecDeque;
 

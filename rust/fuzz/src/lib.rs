@@ -1,7 +1,7 @@
 //! Properties that must hold for any input bytes.
 //!
-//! A target is a function that takes bytes and panics if a property is violated. `make fuzz` runs libFuzzer to
-//! find such bytes (`bin/fuzz.rs`); the tests replay those that were found.
+//! A target is a function that takes bytes and panics if a property is violated. `make fuzz` runs
+//! libFuzzer to find such bytes (`bin/fuzz.rs`); the tests replay those that were found.
 #![forbid(unsafe_code)]
 
 mod bytes;

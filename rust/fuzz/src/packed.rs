@@ -1,5 +1,5 @@
-//! Compressed files: reading one gives what was compressed. A truncated or altered one gives the lines before
-//! the damage and then an error, or other lines, but never a panic.
+//! Compressed files: reading one gives what was compressed. A truncated or altered one gives the
+//! lines before the damage and then an error, or other lines, but never a panic.
 
 use std::io::Write;
 

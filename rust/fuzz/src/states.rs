@@ -1,6 +1,8 @@
-//! Model files: the first byte of an input selects the learner, the rest is its state, or a whole file.
+//! Model files: the first byte of an input selects the learner, the rest is its state, or a whole
+//! file.
 //!
-//! A state is put into a file with a right checksum, so that the checks behind the checksum are reached.
+//! A state is put into a file with a right checksum, so that the checks behind the checksum are
+//! reached.
 
 use headwater_core::{Learner, Name, snapshot};
 

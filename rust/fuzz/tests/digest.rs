@@ -1,7 +1,7 @@
 //! The saved bytes of every kind of learner after a fixed stream, as one checksum per learner.
 //!
-//! The core promises the same bits on every machine. A change of any result, down to the last bit, or of what is
-//! saved changes a checksum here. A refactoring must leave the table as it is.
+//! The core promises the same bits on every machine. A change of any result, down to the last bit,
+//! or of what is saved changes a checksum here. A refactoring must leave the table as it is.
 
 use std::collections::VecDeque;
 
@@ -10,8 +10,8 @@ use headwater_fuzz::learners::{bytes_of, configs};
 
 /// The CRC-32 of the saved state of each of [`configs`], in their order.
 ///
-/// If results are changed on purpose, replace this table by the one that the failing test prints, and say in
-/// the commit which results changed and why.
+/// If results are changed on purpose, replace this table by the one that the failing test prints,
+/// and say in the commit which results changed and why.
 const DIGESTS: &[u32] = &[
     0x3910_af35,
     0xe0df_a610,

@@ -1,6 +1,7 @@
 //! Makes the core's rules from components, given as (word, parameters).
 //!
-//! The Python side has checked every parameter. A missing or unknown one here is a bug of the package.
+//! The Python side has checked every parameter. A missing or unknown one here is a bug of the
+//! package.
 
 use headwater_core::{
     Capacity, Combine, Confidence, DualLogisticConfig, EvictionPolicy, FeslConfig, LinearConfig,
@@ -92,7 +93,8 @@ impl<'py> Component<'py> {
     }
 }
 
-/// The error for a word without a rule in the core: a bug, because the Python side should have refused it.
+/// The error for a word without a rule in the core: a bug, because the Python side should have
+/// refused it.
 fn unknown(word: &str) -> PyErr {
     PyKeyError::new_err(format!("the core does not know the word {word:?}"))
 }

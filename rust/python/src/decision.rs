@@ -34,7 +34,8 @@ pub struct Decision {
     pub prediction: Py<PyAny>,
     decided: headwater_core::Decision,
     pub keys: Arc<Vec<EventKey>>,
-    /// The features as the model used them, without the learner's own, with the ids they had at the time.
+    /// The features as the model used them, without the learner's own, with the ids they had at the
+    /// time.
     features: Vec<Feature>,
     /// The raw values of the event, if the model used scaled ones.
     given: Option<Vec<f64>>,

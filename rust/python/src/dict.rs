@@ -1,8 +1,8 @@
 //! Reads plain dicts by borrowed pointers, so that an event costs little more than its values.
 //!
-//! This needs `unsafe`: the pointers of `PyDict_Next` are valid as long as the dict is not changed. Nothing in
-//! this file runs Python code, releases the GIL or creates an object, so nothing can change the dict. A name
-//! that is kept gets a reference of its own.
+//! This needs `unsafe`: the pointers of `PyDict_Next` are valid as long as the dict is not changed.
+//! Nothing in this file runs Python code, releases the GIL or creates an object, so nothing can
+//! change the dict. A name that is kept gets a reference of its own.
 
 use headwater_core::{Feature, FeatureId, UNKNOWN};
 use pyo3::ffi;
@@ -11,8 +11,8 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::name::EventKey;
 
-/// If the dict's names are identical to these objects, in this order, and its values are numbers: the features,
-/// with these ids. Otherwise false, and the content of `features` is undefined.
+/// If the dict's names are identical to these objects, in this order, and its values are numbers:
+/// the features, with these ids. Otherwise false, and the content of `features` is undefined.
 pub fn read_same(
     dict: &Bound<'_, PyDict>,
     keys: &[EventKey],
@@ -38,8 +38,8 @@ pub fn read_same(
     true
 }
 
-/// If the dict's names are texts and its values are numbers: its names and features. Otherwise false, and the
-/// content of `keys` and `features` is undefined.
+/// If the dict's names are texts and its values are numbers: its names and features. Otherwise
+/// false, and the content of `keys` and `features` is undefined.
 pub fn read_plain(
     dict: &Bound<'_, PyDict>,
     keys: &mut Vec<EventKey>,

@@ -1,5 +1,5 @@
-//! Raises each variant of the core's error as one exception class of `headwater.errors`, and formats Python
-//! objects for error messages.
+//! Raises each variant of the core's error as one exception class of `headwater.errors`, and
+//! formats Python objects for error messages.
 
 use headwater_core::Error;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyMemoryError, PyRecursionError};

@@ -20,8 +20,8 @@ pub struct PyEvent {
 }
 
 impl PyEvent {
-    /// Read a mapping from feature name to value. If its names are those of `shape`, which many events may
-    /// share, they are not copied.
+    /// Read a mapping from feature name to value. If its names are those of `shape`, which many
+    /// events may share, they are not copied.
     pub fn read(x: &Bound<'_, PyAny>, shape: Option<&EventShape>) -> PyResult<Self> {
         if let Ok(dict) = x.cast_exact::<PyDict>() {
             let mut features = Vec::with_capacity(dict.len() + 3); // and perhaps the learner's own

@@ -1,7 +1,7 @@
 //! Frames: named Arrow columns, as rows of events.
 //!
-//! A row of a frame is an event with one feature per column. Null and NaN are absent, a text is the indicator
-//! `column=text`, a boolean is 0 or 1. Columns of floats are read without copying.
+//! A row of a frame is an event with one feature per column. Null and NaN are absent, a text is the
+//! indicator `column=text`, a boolean is 0 or 1. Columns of floats are read without copying.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -154,8 +154,8 @@ impl FrameRows {
     }
 }
 
-/// The features of a frame, numbered as they appear. An indicator may have the name of a column: then both are
-/// the same feature, and a row that has both is refused, as an event would be.
+/// The features of a frame, numbered as they appear. An indicator may have the name of a column:
+/// then both are the same feature, and a row that has both is refused, as an event would be.
 struct FrameFeatures(HashMap<OwnedName, i32>);
 
 impl FrameFeatures {

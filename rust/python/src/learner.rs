@@ -44,8 +44,8 @@ type TraceArrays<'py> = (
 );
 
 impl Learner {
-    /// Run `f` on the core. Waits with the GIL released if a batch is running. `f` creates no Python objects,
-    /// because that may run a finalizer that needs the core as well.
+    /// Run `f` on the core. Waits with the GIL released if a batch is running. `f` creates no
+    /// Python objects, because that may run a finalizer that needs the core as well.
     fn with<T>(
         &self,
         py: Python<'_>,
@@ -340,7 +340,8 @@ impl Learner {
         })
     }
 
-    /// (prediction, margin, [(name, contribution)], query probability, [(word, detail)]) of an event.
+    /// (prediction, margin, [(name, contribution)], query probability, [(word, detail)]) of an
+    /// event.
     fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<ExplanationParts<'py>> {
         let py = x.py();
         let ((label, contributions, decided, details, added), event) =
@@ -434,7 +435,8 @@ impl Learner {
         self.with(py, |inner| Ok(inner.core.learned()))
     }
 
-    /// How often a new name was left out of an event learned, because there was no room (`max_features`).
+    /// How often a new name was left out of an event learned, because there was no room
+    /// (`max_features`).
     #[getter]
     fn refused(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |inner| Ok(inner.core.refused()))
@@ -451,7 +453,8 @@ impl Learner {
         self.with(py, |inner| Ok(inner.core.learned_of_each()))
     }
 
-    /// The known labels in order: (negative, positive), or the classes in the order in which they appeared.
+    /// The known labels in order: (negative, positive), or the classes in the order in which they
+    /// appeared.
     #[getter]
     fn labels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let known = self.with(py, |inner| Ok(inner.core.labels().known()))?;
@@ -460,7 +463,8 @@ impl Learner {
         PyTuple::new(py, labels?)
     }
 
-    /// Decide on each row and learn those asked for. Returns class indices, margins, probabilities, asked.
+    /// Decide on each row and learn those asked for. Returns class indices, margins, probabilities,
+    /// asked.
     fn _simulate<'py>(
         &self,
         py: Python<'py>,
@@ -492,8 +496,8 @@ impl Learner {
         ))
     }
 
-    /// The same for a file, whose events never become Python objects. `progress` is called with the state of
-    /// the run a few times a second.
+    /// The same for a file, whose events never become Python objects. `progress` is called with the
+    /// state of the run a few times a second.
     fn _simulate_file(
         &self,
         py: Python<'_>,
@@ -579,7 +583,8 @@ impl Learner {
         PyArray1::from_vec(py, shares).reshape([count, width])
     }
 
-    /// One row per event and one column per known label; of two labels the first scores 0, the second the margin.
+    /// One row per event and one column per known label; of two labels the first scores 0, the
+    /// second the margin.
     fn _scores_many<'py>(
         &self,
         py: Python<'py>,

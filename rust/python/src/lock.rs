@@ -64,8 +64,8 @@ impl HeldLearner<'_> {
 impl LearnerLock {
     /// Take the lock, waiting by `wait` if another thread has it.
     ///
-    /// A signal handler or a finalizer interrupts whatever its thread is doing. If that is a call on this
-    /// learner, waiting would never end: so it is an error.
+    /// A signal handler or a finalizer interrupts whatever its thread is doing. If that is a call
+    /// on this learner, waiting would never end: so it is an error.
     pub fn hold<'a>(
         &'a self,
         wait: impl FnOnce(

@@ -1,9 +1,9 @@
-//! `NameCache` maps Python string objects, by identity, to feature ids, so that a repeated key costs no hash.
-//! Many streams also repeat all names of an event: these are cached as the event's shape. Nothing is cached if
-//! features can be evicted, because then ids change.
+//! `NameCache` maps Python string objects, by identity, to feature ids, so that a repeated key
+//! costs no hash. Many streams also repeat all names of an event: these are cached as the event's
+//! shape. Nothing is cached if features can be evicted, because then ids change.
 //!
-//! The table has two places per text. It holds references to its texts, so that no other object can get the
-//! address of one of them.
+//! The table has two places per text. It holds references to its texts, so that no other object can
+//! get the address of one of them.
 
 use std::sync::Arc;
 
@@ -55,7 +55,8 @@ impl NameCache {
         self.shape.clone()
     }
 
-    /// Remember the names and ids of an event for the next one. Not needed if its shape was complete.
+    /// Remember the names and ids of an event for the next one. Not needed if its shape was
+    /// complete.
     pub fn note(&mut self, keys: &Arc<Vec<EventKey>>, event: &EventBuffer, has_view: bool) {
         let again = |last: &Arc<Vec<EventKey>>| Arc::ptr_eq(last, keys) || are_same(last, keys);
         if self.last.as_ref().is_some_and(again) {
@@ -64,8 +65,8 @@ impl NameCache {
         self.last = Some(keys.clone());
     }
 
-    /// Fill in the ids of cached texts, and refuse names that are not texts. Returns the positions of the
-    /// others.
+    /// Fill in the ids of cached texts, and refuse names that are not texts. Returns the positions
+    /// of the others.
     pub fn recall(
         &self,
         py: Python<'_>,
@@ -103,13 +104,13 @@ impl NameCache {
             let kept = self.places.get(place).and_then(Option::as_ref);
             kept.filter(|kept| kept.text.is(text))
         };
-        // Without a branch: the processor cannot predict which of the two it is, and waiting for memory
-        // would delay the names that follow.
+        // Without a branch: the processor cannot predict which of the two it is, and waiting for
+        // memory would delay the names that follow.
         holds(first ^ usize::from(holds(first).is_none()))
     }
 
-    /// Cache texts that were missing, after they have been looked up; `names` is the number of names that the
-    /// learner knows.
+    /// Cache texts that were missing, after they have been looked up; `names` is the number of
+    /// names that the learner knows.
     pub fn remember(
         &mut self,
         py: Python<'_>,

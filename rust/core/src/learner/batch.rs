@@ -285,8 +285,8 @@ impl<'a> RowReader<'a> {
         }
     }
 
-    /// Take the features that are present, with the cached ids of their columns. True if some are not
-    /// cached.
+    /// Take the features that are present, with the cached ids of their columns. True if some are
+    /// not cached.
     fn take(
         &mut self,
         values: &[f64],
@@ -411,7 +411,8 @@ impl Learner {
 
     /// Decide on each event, and learn those that are asked for and have a label.
     ///
-    /// `decided` gets each decision. `tick` is called before each row; `false` stops the batch before it.
+    /// `decided` gets each decision. `tick` is called before each row; `false` stops the batch
+    /// before it.
     pub fn simulate(
         &mut self,
         batch: &Batch<'_>,
@@ -451,8 +452,8 @@ impl Learner {
         Ok(())
     }
 
-    /// Call `visit` with the features of each event as the model uses them. Changes nothing. `tick` is called
-    /// before each row; `false` stops the batch before it.
+    /// Call `visit` with the features of each event as the model uses them. Changes nothing. `tick`
+    /// is called before each row; `false` stops the batch before it.
     pub fn visit(
         &self,
         batch: &Batch<'_>,
@@ -470,5 +471,241 @@ impl Learner {
                 .map_err(|error| at_row(row, error))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::EvictionPolicy;
+    use crate::learner::Config;
+    use crate::learner::own_features::OwnFeatures;
+    use crate::learner::testing::{
+        PA, STREAM, after_stream, buffer_of, bytes_of, decide_and_learn, every_kind, label_for,
+        learner, limited, linear, misfit,
+    };
+
+    const COLUMNS: [Name<'static>; 5] =
+        [Name::Text("e"), Name::Text("b"), Name::Text("d"), Name::Text("a"), Name::Text("c")];
+
+    /// The three arrays of the stream.
+    #[derive(Default)]
+    struct Csr {
+        indptr: Vec<i64>,
+        indices: Vec<i32>,
+        values: Vec<f64>,
+    }
+
+    impl Csr {
+        fn of_stream() -> Self {
+            let mut csr = Self { indptr: vec![0], ..Self::default() };
+            for (event, _) in STREAM {
+                for &(name, value) in event {
+                    let column = COLUMNS.iter().position(|&column| column == Name::Text(name));
+                    csr.indices.push(column.unwrap() as i32);
+                    csr.values.push(value);
+                }
+                csr.indptr.push(csr.values.len() as i64);
+            }
+            csr
+        }
+
+        fn rows(&self) -> RowArrays<'_> {
+            let Self { indptr, indices, values } = self;
+            RowArrays::Csr { indptr, indices, values }
+        }
+
+        /// The same rows as one dense array, where NaN is absent.
+        fn dense(&self) -> Vec<f64> {
+            let mut dense = vec![f64::NAN; STREAM.len() * COLUMNS.len()];
+            for row in 0..STREAM.len() {
+                for i in self.indptr[row] as usize..self.indptr[row + 1] as usize {
+                    dense[row * COLUMNS.len() + self.indices[i] as usize] = self.values[i];
+                }
+            }
+            dense
+        }
+    }
+
+    fn labels(learner: &Learner) -> Vec<Label> {
+        STREAM.iter().map(|&(_, positive)| label_for(learner.labels(), positive)).collect()
+    }
+
+    /// Every kind of learner, those that evict among them.
+    fn configs() -> Vec<Config> {
+        let mut configs = every_kind();
+        configs.push(limited(3, EvictionPolicy::Oldest));
+        configs.push(Config { scaled: true, ..limited(3, EvictionPolicy::Smallest) });
+        configs.push(limited(2, EvictionPolicy::Refuse));
+        configs
+    }
+
+    /// Simulate the arrays and compare with the event loop on `events`: (names, values) per row.
+    fn assert_same(batch: &Batch<'_>, events: &[(Vec<Name<'_>>, Vec<f64>)]) {
+        for config in configs() {
+            let (mut by_array, mut by_event) = (learner(config.clone()), learner(config));
+            let mut labels: Vec<Option<Label>> = labels(&by_array).into_iter().map(Some).collect();
+            labels[2] = None;
+            let mut decisions = Vec::new();
+            by_array.simulate(batch, &labels, |one| decisions.push(*one), |_| true).unwrap();
+            for (row, (names, values)) in events.iter().enumerate() {
+                let label = labels[row].as_ref();
+                let decision = decide_and_learn(&mut by_event, names, values, label).unwrap();
+                assert_eq!(decision, decisions[row]);
+            }
+            assert!(bytes_of(&by_array) == bytes_of(&by_event));
+        }
+    }
+
+    #[test]
+    fn sparse_rows_with_listed_names_equal_the_event_loop() {
+        let csr = Csr::of_stream();
+        let batch = Batch::new(csr.rows(), ColumnNames::Listed(&COLUMNS), 5).unwrap();
+        let event = |&(event, _): &(&[(&'static str, f64)], bool)| {
+            event.iter().map(|&(name, value)| (Name::Text(name), value)).unzip()
+        };
+        assert_same(&batch, &STREAM.iter().map(event).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn dense_rows_equal_the_event_loop_and_nan_is_absent() {
+        let dense = Csr::of_stream().dense();
+        let rows = RowArrays::Dense { values: &dense, columns: 5, rows: STREAM.len() };
+        let batch = Batch::new(rows, ColumnNames::Numbers, 5).unwrap();
+        let event = |row: &[f64]| {
+            let present = row.iter().enumerate().filter(|(_, value)| !value.is_nan());
+            present.map(|(column, &value)| (Name::Number(column as i64), value)).unzip()
+        };
+        assert_same(&batch, &dense.chunks(5).map(event).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn learning_many_equals_learning_one_by_one() {
+        let csr = Csr::of_stream();
+        let batch = Batch::new(csr.rows(), ColumnNames::Listed(&COLUMNS), 5).unwrap();
+        for config in configs() {
+            let (mut by_array, mut by_event) = (learner(config.clone()), learner(config));
+            let labels = labels(&by_array);
+            by_array.learn_many(&batch, &labels, |_| true).unwrap();
+            for ((event, _), label) in STREAM.iter().zip(&labels) {
+                crate::learner::testing::learn(&mut by_event, event, label).unwrap();
+            }
+            assert!(bytes_of(&by_array) == bytes_of(&by_event));
+        }
+    }
+
+    #[test]
+    fn a_false_tick_stops_before_its_row_and_the_rows_before_are_done() {
+        let csr = Csr::of_stream();
+        let batch = Batch::new(csr.rows(), ColumnNames::Listed(&COLUMNS), 5).unwrap();
+        let mut learner = learner(linear(PA));
+        let labels: Vec<Option<Label>> = labels(&learner).into_iter().map(Some).collect();
+        let stopped = learner.simulate(&batch, &labels, |_| (), |row| row < 3);
+        assert_eq!(stopped, Err(Error::Interrupted));
+        assert_eq!((learner.seen(), learner.learned()), (3, 3));
+        let visited = learner.visit(&batch, |row| row < 1, |_, _| Ok(()));
+        assert_eq!(visited, Err(Error::Interrupted));
+    }
+
+    #[test]
+    fn an_error_names_its_row_and_the_rows_before_are_done() {
+        let mut csr = Csr::of_stream();
+        csr.values[3] = 1e200; // in row 2
+        let batch = Batch::new(csr.rows(), ColumnNames::Listed(&COLUMNS), 5).unwrap();
+        let mut learner = learner(linear(PA));
+        let labels = labels(&learner);
+        let refused = learner.learn_many(&batch, &labels, |_| true);
+        let Err(Error::Step(sentence)) = refused else { panic!("{refused:?}") };
+        assert!(sentence.starts_with("X, row 2: event: ") && sentence.ends_with("were done."));
+        assert_eq!(learner.learned(), 2);
+    }
+
+    #[test]
+    fn labels_are_checked_before_the_first_row() {
+        let csr = Csr::of_stream();
+        let batch = Batch::new(csr.rows(), ColumnNames::Listed(&COLUMNS), 5).unwrap();
+        for config in every_kind() {
+            let mut learner = learner(config);
+            let (before, mut labels) = (bytes_of(&learner), labels(&learner));
+            labels[5] = misfit(learner.labels());
+            let refused = learner.learn_many(&batch, &labels, |_| true);
+            let Err(Error::Label(sentence)) = refused else { panic!("{refused:?}") };
+            assert!(sentence.starts_with("y, row 5: label: "), "{sentence}");
+            assert!(bytes_of(&learner) == before);
+        }
+    }
+
+    #[test]
+    fn a_label_of_another_form_than_those_before_it_is_refused_by_its_row() {
+        let learner = learner(linear(PA));
+        let [one, zero, minus] = [1, 0, -1].map(Label::Int);
+        let fine = [Some(&one), None, Some(&zero), Some(&one)];
+        assert_eq!(learner.check_labels(fine), Ok(()));
+        let refused = learner.check_labels([Some(&one), Some(&minus), None, Some(&zero)]);
+        let Err(Error::Label(sentence)) = refused else { panic!("{refused:?}") };
+        assert!(sentence.starts_with("y, row 3: "), "{sentence}");
+    }
+
+    #[test]
+    fn visiting_gives_the_features_of_transform_and_changes_nothing() {
+        let csr = Csr::of_stream();
+        let batch = Batch::new(csr.rows(), ColumnNames::Listed(&COLUMNS), 5).unwrap();
+        for config in every_kind() {
+            let learner = after_stream(config);
+            let before = bytes_of(&learner);
+            let mut visited = Vec::new();
+            let visit = |_: &Learner, features: &[Feature]| {
+                visited.push(features.to_vec());
+                Ok(())
+            };
+            learner.visit(&batch, |_| true, visit).unwrap();
+            for ((event, _), features) in STREAM.iter().zip(&visited) {
+                let mut buffer = buffer_of(event.iter().map(|&(_, value)| value));
+                learner
+                    .look_up(&crate::learner::testing::names_of(event)[..], &mut buffer)
+                    .unwrap();
+                learner.transform(&mut buffer).unwrap();
+                assert_eq!(&buffer.features, features);
+            }
+            assert!(bytes_of(&learner) == before);
+        }
+    }
+
+    #[test]
+    fn arrays_that_do_not_fit_together_are_refused() {
+        let refusal = |indptr: &[i64], indices: &[i32], values: &[f64]| {
+            let rows = RowArrays::Csr { indptr, indices, values };
+            Batch::new(rows, ColumnNames::Listed(&COLUMNS), 5).unwrap_err().to_string()
+        };
+        for (sentence, part) in [
+            (refusal(&[0, 1], &[0], &[]), "equally long"),
+            (refusal(&[], &[], &[]), "indptr must start at 0"),
+            (refusal(&[1, 1], &[0], &[1.0]), "indptr must start at 0"),
+            (refusal(&[0, 1, 0], &[0], &[1.0]), "never fall"),
+            (refusal(&[0, 2], &[0], &[1.0]), "must end at the number of values, 1, got 2"),
+            (refusal(&[0, 1, 2], &[0, 5], &[1.0; 2]), "row 1: column 5 does not exist"),
+            (refusal(&[0, 1], &[-1], &[1.0]), "row 0: column -1 does not exist"),
+            (refusal(&[0, 3], &[3, 1, 3], &[1.0; 3]), "row 0: feature 'a' stands there twice"),
+            (refusal(&[0, 1], &[3], &[f64::NEG_INFINITY]), "feature 'a' must be a finite number"),
+        ] {
+            assert!(sentence.contains(part), "{sentence}");
+        }
+        let falling = RowArrays::Csr { indptr: &[0, 2], indices: &[3, 1], values: &[1.0; 2] };
+        assert_eq!(Batch::new(falling, ColumnNames::Numbers, 5).unwrap().len(), 1); // any order
+    }
+
+    #[test]
+    fn column_names_must_be_one_per_column_different_and_not_the_learners_own() {
+        let rows = RowArrays::Dense { values: &[1.0, 2.0], columns: 2, rows: 1 };
+        let few = Batch::new(rows, ColumnNames::Listed(&COLUMNS[..1]), 2).unwrap_err();
+        assert!(few.to_string().contains("2 in all, got 1"));
+        let twice = [Name::Text("a"); 2];
+        let twice = Batch::new(rows, ColumnNames::Listed(&twice), 2).unwrap_err();
+        assert_eq!(twice.to_string(), "names: 'a' is given twice.");
+        let own = [Name::Text("a"), Name::Text("(intercept)")];
+        let batch = Batch::new(rows, ColumnNames::Listed(&own), 2).unwrap();
+        let mut learner = learner(Config { own: OwnFeatures::Intercept, ..linear(PA) });
+        let refused = learner.learn_many(&batch, &[Label::Bool(true)], |_| true);
+        assert!(matches!(refused, Err(Error::Event(text)) if text.starts_with("names: feature")));
     }
 }

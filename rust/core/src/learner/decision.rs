@@ -28,8 +28,8 @@ impl Decision {
         CachedProducts { margin: self.margin, squared_norm: self.squared_norm }
     }
 
-    /// The weight of its label in the calibration: a label that was asked for also represents similar events
-    /// that were not.
+    /// The weight of its label in the calibration: a label that was asked for also represents
+    /// similar events that were not.
     pub fn weight(&self) -> f64 {
         if self.asked { weight_of(self.query_probability) } else { 1.0 }
     }

@@ -171,6 +171,7 @@ fn write_text(out: &mut impl Write, text: &str, csv: bool) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learner::testing::{PA, decide, learn, learner, linear};
 
     fn decision(margin: f64, asked: bool) -> Decision {
         let (class, squared_norm) = (None, None);
@@ -273,5 +274,53 @@ mod tests {
             "id,prediction,margin,query_probability,asked\n-1,,-1e300,0.5,true\n\
              \"a,\"\"b\"\"\n\",ä,0.25,0.5,false\n2,2.0,2.0,0.5,true\n3,true,1.0,0.5,true\n"
         );
+    }
+
+    #[test]
+    fn an_event_without_an_id_gets_its_number_and_the_prediction_is_a_label() {
+        let mut learner = learner(linear(PA));
+        let no = Label::Int(-1);
+        learn(&mut learner, &[("a", 1.0)], &no).unwrap(); // labels are −1 and +1 from now on
+        let decision = decide(&mut learner, &[("a", 2.0)]).unwrap();
+        let mut out = Vec::new();
+        let mut writer = DecisionWriter::new(&mut out, "d".to_owned(), true).unwrap();
+        let named = Record { id: Some(Id::Text("x".to_owned())), ..Record::default() };
+        for record in [&Record::default(), &named, &Record::default()] {
+            writer.record(&learner, record, &decision).unwrap();
+        }
+        writer.finish().unwrap();
+        let rows = "0,-1,-2.0,1.0,true\nx,-1,-2.0,1.0,true\n2,-1,-2.0,1.0,true\n";
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            format!("id,prediction,margin,query_probability,asked\n{rows}")
+        );
+    }
+
+    /// A disk that takes nothing.
+    struct Broken;
+
+    impl Write for Broken {
+        fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    impl Output for Broken {
+        fn cut(&mut self, _length: u64) {}
+    }
+
+    #[test]
+    fn a_decision_that_cannot_be_written_is_an_error_that_names_the_file() {
+        let header = DecisionWriter::new(Broken, "out.csv".to_owned(), true);
+        let mut json = DecisionWriter::new(Broken, "out.jsonl".to_owned(), false).unwrap();
+        for (error, name) in [(header.err(), "'out.csv': "), (json.finish().err(), "'out.jsonl': ")]
+        {
+            let Some(Error::Output(sentence)) = error else { panic!("{error:?}") };
+            assert!(sentence.starts_with(name), "{sentence}");
+        }
     }
 }

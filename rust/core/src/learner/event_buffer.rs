@@ -3,16 +3,17 @@
 use crate::event::{Feature, FeatureId, Name, Names};
 use crate::scaling::PendingStats;
 
-/// The value of a feature that the scaler has no room for: −0. It counts as 0 in predictions. When the event is
-/// learned, perhaps much later, the sign marks a name that is left out.
+/// The value of a feature that the scaler has no room for: −0. It counts as 0 in predictions. When
+/// the event is learned, perhaps much later, the sign marks a name that is left out.
 pub const LEFT_OUT: f64 = -0.0;
 
 pub fn is_left_out(value: f64) -> bool {
     value.to_bits() == LEFT_OUT.to_bits()
 }
 
-/// An event's features, the ids of their statistics in the scaler, and what observing the event will change
-/// there. One buffer can serve many events in turn, so that no memory is allocated per event.
+/// An event's features, the ids of their statistics in the scaler, and what observing the event
+/// will change there. One buffer can serve many events in turn, so that no memory is allocated per
+/// event.
 #[derive(Default)]
 pub struct EventBuffer {
     /// The event's features: at first with raw values, later as the model uses them.

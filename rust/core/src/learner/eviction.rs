@@ -1,12 +1,13 @@
-//! Eviction: which features are dropped when a learner has more than `max_features`. It runs after learning.
+//! Eviction: which features are dropped when a learner has more than `max_features`. It runs after
+//! learning.
 
 use crate::capacity::EvictionPolicy;
 use crate::event::FeatureId;
 use crate::learner::Learner;
 
 impl Learner {
-    /// Evict features if there are too many. Those of the event just learned are kept, among them the
-    /// learner's own.
+    /// Evict features if there are too many. Those of the event just learned are kept, among them
+    /// the learner's own.
     pub(super) fn evict(&mut self) {
         let Some(capacity) = self.config.capacity else { return };
         if self.given_names() <= capacity.most() {
@@ -38,5 +39,107 @@ impl Learner {
         for id in &mut self.own_ids {
             *id = remap.of(*id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::Capacity;
+    use crate::label::Label;
+    use crate::learner::Config;
+    use crate::learner::own_features::OwnFeatures;
+    use crate::learner::testing::{
+        STREAM, bytes_of, decide, every_kind, known_names, learn, learner, limited, spring, weight,
+    };
+    use crate::rules::query::QueryRule;
+
+    /// Learn one event per name, with this value and a positive label: PA gives the weight 1/value.
+    fn learn_each(learner: &mut Learner, events: &[(&str, f64)]) {
+        for &event in events {
+            learn(learner, &[event], &Label::Bool(true)).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_names_learned_longest_ago_are_evicted_and_the_others_keep_order_and_weights() {
+        let mut learner = learner(limited(3, EvictionPolicy::Oldest));
+        learn_each(&mut learner, &[("a", 1.0), ("b", 2.0), ("c", 4.0), ("a", 1.0), ("d", 8.0)]);
+        assert_eq!(known_names(&learner), ["'a'", "'c'", "'d'"]); // a was learned again
+        assert_eq!(["a", "c", "d"].map(|name| weight(&learner, name)), [1.0, 0.25, 0.125]);
+        assert_eq!(learner.evicted(), 1);
+        assert_eq!(learner.history(1).first, 3);
+    }
+
+    #[test]
+    fn the_names_with_the_smallest_weights_are_evicted_but_none_of_the_event_just_learned() {
+        let mut learner = learner(limited(3, EvictionPolicy::Smallest));
+        learn_each(&mut learner, &[("a", 1.0), ("b", 8.0), ("c", 2.0), ("d", 64.0)]);
+        assert_eq!(known_names(&learner), ["'a'", "'c'", "'d'"]); // b had 1/8, d has 1/64
+        learn_each(&mut learner, &[("e", 4.0)]);
+        assert_eq!(known_names(&learner), ["'a'", "'c'", "'e'"]);
+    }
+
+    #[test]
+    fn among_equal_weights_the_oldest_is_evicted() {
+        let mut learner = learner(limited(3, EvictionPolicy::Smallest));
+        learn_each(&mut learner, &[("a", 2.0), ("b", 2.0), ("c", 2.0), ("d", 2.0)]);
+        assert_eq!(known_names(&learner), ["'b'", "'c'", "'d'"]);
+    }
+
+    #[test]
+    fn an_eighth_of_the_capacity_is_evicted_at_once() {
+        let mut learner = learner(limited(16, EvictionPolicy::Oldest));
+        let names: Vec<String> = (10..27).map(|i| i.to_string()).collect();
+        let events: Vec<(&str, f64)> = names.iter().map(|name| (&name[..], 1.0)).collect();
+        learn_each(&mut learner, &events);
+        assert_eq!((learner.vocabulary_len(), learner.evicted()), (15, 2));
+        assert_eq!(known_names(&learner)[0], "'12'");
+    }
+
+    #[test]
+    fn an_event_with_more_new_names_than_the_capacity_keeps_the_first_and_evicts_all_others() {
+        let mut learner = learner(limited(3, EvictionPolicy::Oldest));
+        learn_each(&mut learner, &[("x", 1.0), ("y", 1.0), ("z", 1.0)]);
+        let event = [("e", 1.0), ("d", 1.0), ("c", 1.0), ("b", 1.0), ("y", 1.0)];
+        learn(&mut learner, &event, &Label::Bool(false)).unwrap();
+        assert_eq!(known_names(&learner), ["'y'", "'b'", "'c'"]); // y is carried: room for two
+        assert_eq!((learner.evicted(), learner.refused()), (2, 2));
+    }
+
+    #[test]
+    fn own_features_are_never_evicted() {
+        let mut learner =
+            learner(Config { own: OwnFeatures::Intercept, ..limited(1, EvictionPolicy::Oldest) });
+        learn_each(&mut learner, &[("a", 1.0), ("b", 1.0), ("c", 1.0)]);
+        assert_eq!(known_names(&learner), ["'(intercept)'", "'c'"]);
+        assert_eq!(learner.own_ids, [0]);
+    }
+
+    #[test]
+    fn without_a_capacity_or_below_it_nothing_is_evicted() {
+        let mut learner = learner(limited(5, EvictionPolicy::Oldest));
+        for (event, positive) in STREAM {
+            learn(&mut learner, event, &Label::Bool(positive)).unwrap();
+        }
+        assert_eq!((learner.vocabulary_len(), learner.evicted()), (5, 0));
+        assert!(learner.evicts() && !self::learner(every_kind().swap_remove(0)).evicts());
+    }
+
+    #[test]
+    fn the_scaler_and_the_model_evict_independently_and_still_agree_on_names() {
+        let capacity = Some(Capacity { most: 2, policy: EvictionPolicy::Smallest });
+        let mut learner = learner(Config { capacity, ..spring(QueryRule::All) });
+        for (event, positive) in STREAM {
+            decide(&mut learner, &[("only observed", 1.0), ("a", 0.5)]).unwrap();
+            learn(&mut learner, event, &Label::Bool(positive)).unwrap();
+        }
+        assert!(
+            learner.given_names() <= 2 && learner.scaler.as_ref().unwrap().vocabulary().len() <= 2
+        );
+        let file = bytes_of(&learner);
+        let (_, state) = crate::learner::snapshot::split(&file).unwrap();
+        let restored = Learner::restore(learner.config.clone(), state).unwrap();
+        assert!(bytes_of(&restored) == file);
     }
 }

@@ -171,3 +171,185 @@ fn at_line(reader: &Reader, error: Error) -> Error {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+    use crate::event::Name;
+    use crate::learner::Config;
+    use crate::learner::own_features::OwnFeatures;
+    use crate::learner::testing::{
+        PA, bytes_of, decide_and_learn, every_kind, label_for, learner, linear, spring,
+    };
+    use crate::model::linear::{LinearConfig, Task};
+    use crate::readers::options::{Format, OnError, Options};
+    use crate::rules::query::QueryRule;
+
+    fn reader(text: &str, format: Format, on_error: OnError) -> Reader {
+        let label = (format == Format::JsonLines).then(|| "y".to_owned());
+        let options = Options { format, label, id: None, on_error };
+        Reader::new(Cursor::new(text.as_bytes().to_vec()), "f", options).unwrap()
+    }
+
+    /// Run a text through a learner: the counts, the result, and the lines that were skipped.
+    fn run(
+        learner: &mut Learner,
+        text: &str,
+        format: Format,
+        on_error: OnError,
+    ) -> (RunCounts, Result<(), Error>, u64) {
+        let (mut reader, mut counts) = (reader(text, format, on_error), RunCounts::default());
+        let tick = |_: Progress<'_>| true;
+        let result = learner.simulate_file(&mut reader, &mut counts, tick, &mut ());
+        (counts, result, reader.skipped())
+    }
+
+    /// A disk without room.
+    struct Full;
+
+    impl DecisionSink for Full {
+        fn record(&mut self, _: &Learner, _: &Record, _: &Decision) -> Result<(), Error> {
+            Err(Error::Output("no room".to_owned()))
+        }
+
+        fn retract(&mut self) {}
+    }
+
+    const SVMLIGHT: &str = "+1 1:1 2:0.5 # a comment\n-1 2:2 7:-1\n\n+1 1:-0.25\n-1 7:3\n";
+    const EVENTS: [(&[(i64, f64)], bool); 4] = [
+        (&[(1, 1.0), (2, 0.5)], true),
+        (&[(2, 2.0), (7, -1.0)], false),
+        (&[(1, -0.25)], true),
+        (&[(7, 3.0)], false),
+    ];
+
+    #[test]
+    fn an_svmlight_file_equals_the_event_loop() {
+        for config in every_kind().into_iter().filter(|config| config.labels.is_binary()) {
+            let (mut by_file, mut by_event) = (learner(config.clone()), learner(config));
+            let (counts, result, skipped) =
+                run(&mut by_file, SVMLIGHT, Format::Svmlight, OnError::Stop);
+            assert_eq!((result, skipped), (Ok(()), 0));
+            let mut expected = RunCounts::default();
+            for (event, positive) in EVENTS {
+                let (names, values): (Vec<Name<'_>>, Vec<f64>) =
+                    event.iter().map(|&(name, value)| (Name::Number(name), value)).unzip();
+                let label = Label::Int(if positive { 1 } else { -1 });
+                let decision =
+                    decide_and_learn(&mut by_event, &names, &values, Some(&label)).unwrap();
+                expected.events += 1;
+                expected.labelled += 1;
+                expected.asked += u64::from(decision.asked);
+                expected.learned += u64::from(decision.asked);
+                expected.mistakes += u64::from(decision.class != Some(usize::from(positive)));
+            }
+            assert_eq!(counts, expected);
+            assert!(bytes_of(&by_file) == bytes_of(&by_event));
+        }
+    }
+
+    #[test]
+    fn json_lines_equal_the_event_loop_and_an_event_without_a_label_is_only_decided_on() {
+        let text = "{\"y\": \"yes\", \"b\": 1, \"colour\": \"red\"}\n{\"a\": 2.5, \"b\": null}\n\
+                    {\"a\": 0.5, \"colour\": \"blue\", \"y\": \"no\"}\n";
+        let config = every_kind().swap_remove(2);
+        let (mut by_file, mut by_event) = (learner(config.clone()), learner(config));
+        let (counts, result, _) = run(&mut by_file, text, Format::JsonLines, OnError::Stop);
+        assert_eq!(result, Ok(()));
+        assert_eq!((counts.events, counts.labelled, counts.asked, counts.learned), (3, 2, 3, 2));
+        let events: [(&[&str], &[f64], Option<bool>); 3] = [
+            (&["b", "colour=red"], &[1.0, 1.0], Some(true)),
+            (&["a"], &[2.5], None),
+            (&["a", "colour=blue"], &[0.5, 1.0], Some(false)),
+        ];
+        for (names, values, positive) in events {
+            let names: Vec<Name<'_>> = names.iter().map(|name| Name::Text(name)).collect();
+            let label = positive.map(|positive| label_for(by_event.labels(), positive));
+            decide_and_learn(&mut by_event, &names, values, label.as_ref()).unwrap();
+        }
+        assert!(bytes_of(&by_file) == bytes_of(&by_event));
+    }
+
+    #[test]
+    fn mistakes_are_counted_against_the_label_in_the_file() {
+        // w is 0, then 1, 1 and -1: the first margin, 0, counts as negative
+        let mut learner = learner(linear(PA));
+        let text = "1 1:1\n1 1:1\n-1 1:1\n-1 1:1\n";
+        let (counts, _, _) = run(&mut learner, text, Format::Svmlight, OnError::Stop);
+        assert_eq!((counts.mistakes, counts.learned), (2, 4));
+    }
+
+    #[test]
+    fn in_regression_absolute_errors_are_summed() {
+        let model = LinearConfig { task: Task::Regression { epsilon: 0.0 }, ..PA };
+        let mut learner = learner(Config { labels: Labels::numbers(), ..linear(model) });
+        let (counts, result, _) =
+            run(&mut learner, "3 1:1\n2.5 1:1\n6 1:2\n", Format::Svmlight, OnError::Stop);
+        assert_eq!(result, Ok(()));
+        // PA sets w to 3, then to 2.5: the predictions are 0, 3 and 5
+        assert_eq!((counts.absolute_error, counts.mistakes), (3.0 + 0.5 + 1.0, 0));
+    }
+
+    #[test]
+    fn an_error_names_its_line_and_the_lines_before_are_done() {
+        for (bad, part) in [
+            ("1 1:x", "f, line 2: "),
+            ("1 1:1e200", "f, line 2: event: "),
+            ("5 1:1", "f, line 2: label: "),
+            ("1 2:1 2:2", "f, line 2: "),
+        ] {
+            let mut learner = learner(linear(PA));
+            let text = format!("1 1:1\n{bad}\n1 3:1\n");
+            let (counts, result, _) = run(&mut learner, &text, Format::Svmlight, OnError::Stop);
+            let sentence = result.unwrap_err().to_string();
+            assert!(sentence.starts_with(part), "{sentence}");
+            assert_eq!((counts.learned, learner.learned()), (1, 1), "{bad}");
+        }
+    }
+
+    #[test]
+    fn in_skip_mode_bad_lines_are_counted_and_the_others_are_learned() {
+        let text = "1 1:1\n1 1:x\n5 1:1\n-1 2:1e200\n-1 2:1\n";
+        let (mut skipping, mut clean) = (learner(linear(PA)), learner(linear(PA)));
+        let (counts, result, skipped) = run(&mut skipping, text, Format::Svmlight, OnError::Skip);
+        assert_eq!((result, skipped), (Ok(()), 3));
+        assert_eq!((counts.learned, skipping.learned()), (2, 2));
+        run(&mut clean, "1 1:1\n-1 2:1\n", Format::Svmlight, OnError::Stop).1.unwrap();
+        assert_eq!(skipping.weight(0, 0).to_bits(), clean.weight(0, 0).to_bits());
+        assert_eq!(skipping.weight(1, 0).to_bits(), clean.weight(1, 0).to_bits());
+    }
+
+    #[test]
+    fn the_name_of_an_own_feature_is_refused() {
+        let intercept = Config { own: OwnFeatures::Intercept, ..linear(PA) };
+        for (config, name) in [(intercept, "(intercept)"), (spring(QueryRule::All), "(factor)")] {
+            let mut learner = learner(config);
+            let text = format!("{{\"y\": 1, \"a\": 1}}\n{{\"y\": 0, \"{name}\": 1}}\n");
+            let (_, result, _) = run(&mut learner, &text, Format::JsonLines, OnError::Stop);
+            let sentence = result.unwrap_err().to_string();
+            assert!(sentence.starts_with("f, line 2: ") && sentence.contains(name), "{sentence}");
+            assert_eq!(learner.seen(), 1);
+        }
+    }
+
+    #[test]
+    fn a_false_tick_or_an_error_of_the_caller_stops_the_run() {
+        let mut learner = learner(linear(PA));
+        let mut counts = RunCounts::default();
+        let mut lines = reader(SVMLIGHT, Format::Svmlight, OnError::Skip);
+        let tick = |progress: Progress<'_>| progress.run.events < 2;
+        let stopped = learner.simulate_file(&mut lines, &mut counts, tick, &mut ());
+        assert_eq!((stopped, counts.events, learner.learned()), (Err(Error::Interrupted), 2, 2));
+        let mut lines = reader(SVMLIGHT, Format::Svmlight, OnError::Skip);
+        let before = bytes_of(&learner);
+        let failed = learner.simulate_file(&mut lines, &mut counts, |_| true, &mut Full);
+        assert!(matches!(failed, Err(Error::Output(_))), "not skipped, although lines may be");
+        assert_eq!((counts.events, learner.learned()), (2, 2));
+        assert!(
+            bytes_of(&learner) == before,
+            "the event that could not be written changes nothing"
+        );
+    }
+}

@@ -9,7 +9,8 @@ pub struct FeatureHistory {
 }
 
 impl FeatureHistory {
-    /// The history of a feature that is first learned in this round; [`Self::note`] has yet to count it.
+    /// The history of a feature that is first learned in this round; [`Self::note`] has yet to
+    /// count it.
     pub fn new(round: u64) -> Self {
         Self { first: round, last: 0, times: 0 }
     }

@@ -120,8 +120,8 @@ impl Learner {
         Ok(!admission.new.is_empty())
     }
 
-    /// Fill in the ids that an event's new names will get, in the sorted order of the names. Names without
-    /// room, here or in the scaler, keep `UNKNOWN`.
+    /// Fill in the ids that an event's new names will get, in the sorted order of the names. Names
+    /// without room, here or in the scaler, keep `UNKNOWN`.
     fn admit(
         &self,
         features: &mut [Feature],
@@ -201,5 +201,140 @@ impl Learner {
                 scaler.on_learned(name);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::EvictionPolicy;
+    use crate::learner::Config;
+    use crate::learner::own_features::OwnFeatures;
+    use crate::learner::testing::{
+        PA, STREAM, after_stream, buffer_of, bytes_of, every_kind, known_names, label_for, learn,
+        learner, limited, linear, looked_up, misfit, names_of, spring, weight,
+    };
+    use crate::model::linear::LinearConfig;
+    use crate::rules::query::QueryRule;
+
+    /// Decide on an event, and learn it with the weight 1 of a label that was not asked for.
+    fn decide_then_learn(learner: &mut Learner, event: &[(&str, f64)], label: &Label) {
+        let (mut buffer, names) = (looked_up(learner, event).unwrap(), names_of(event));
+        let decision = learner.decide(&mut buffer, &names[..]).unwrap();
+        let products = Some(decision.products());
+        learner.learn_decided(&mut buffer.features, &names[..], label, 1.0, products).unwrap();
+    }
+
+    #[test]
+    fn deciding_and_then_learning_gives_the_weights_of_learning_at_once() {
+        for config in every_kind() {
+            let (mut at_once, mut decided) = (learner(config.clone()), learner(config));
+            for (event, positive) in STREAM {
+                let label = label_for(at_once.labels(), positive);
+                learn(&mut at_once, event, &label).unwrap();
+                decide_then_learn(&mut decided, event, &label);
+            }
+            assert_eq!(known_names(&at_once), known_names(&decided));
+            for id in 0..at_once.vocabulary_len() as FeatureId {
+                assert_eq!(at_once.weight(id, 0).to_bits(), decided.weight(id, 0).to_bits());
+                assert_eq!(at_once.history(id), decided.history(id));
+            }
+            assert_eq!(at_once.learned_of_each(), decided.learned_of_each());
+            assert_eq!((at_once.seen(), decided.seen()), (0, STREAM.len() as u64));
+        }
+    }
+
+    #[test]
+    fn new_names_of_an_event_get_their_ids_in_sorted_order() {
+        let mut learner = learner(linear(PA));
+        let names = [Name::Text("b"), Name::Number(10), Name::Text("a"), Name::Number(9)];
+        let mut buffer = buffer_of([1.0; 4]);
+        assert!(learner.learn(&mut buffer, &names[..], &Label::Bool(true)).unwrap());
+        assert_eq!(known_names(&learner), ["9", "10", "'a'", "'b'"]);
+        let ids: Vec<FeatureId> = buffer.features.iter().map(|feature| feature.id).collect();
+        assert_eq!(ids, [3, 1, 2, 0]); // filled in
+        assert!(!learn(&mut learner, &[("a", 1.0)], &Label::Bool(true)).unwrap());
+    }
+
+    #[test]
+    fn a_label_that_does_not_fit_changes_nothing() {
+        for config in every_kind() {
+            let mut learner = after_stream(config);
+            let (before, label) = (bytes_of(&learner), misfit(learner.labels()));
+            let refused = learn(&mut learner, &[("a", 1.0), ("new", 1.0)], &label);
+            assert!(matches!(refused, Err(Error::Label(_))), "{refused:?}");
+            assert!(bytes_of(&learner) == before);
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_too_large_changes_nothing() {
+        for config in every_kind() {
+            let mut learner = after_stream(config);
+            let (before, label) = (bytes_of(&learner), label_for(learner.labels(), true));
+            let refused = learn(&mut learner, &[("new", 1.0), ("b", 1e200)], &label);
+            assert!(matches!(refused, Err(Error::Step(_))), "{refused:?}");
+            assert!(bytes_of(&learner) == before);
+        }
+    }
+
+    #[test]
+    fn the_name_of_an_own_feature_changes_nothing() {
+        let intercept = Config { own: OwnFeatures::Intercept, ..linear(PA) };
+        for (config, name) in [(intercept, "(intercept)"), (spring(QueryRule::All), "(energy)")] {
+            let mut learner = after_stream(config);
+            let before = bytes_of(&learner);
+            let refused = learn(&mut learner, &[("a", 1.0), (name, 1.0)], &Label::Bool(true));
+            let Err(Error::Event(sentence)) = refused else { panic!("{refused:?}") };
+            assert!(sentence.contains(name), "{sentence}");
+            assert!(bytes_of(&learner) == before);
+        }
+    }
+
+    #[test]
+    fn a_late_answer_uses_the_current_ids_of_its_names() {
+        let mut learner = learner(linear(PA));
+        let (event, names) = ([("x", 1.0), ("y", 2.0)], names_of(&[("x", 1.0), ("y", 2.0)]));
+        let mut late = looked_up(&learner, &event).unwrap();
+        learner.decide(&mut late, &names[..]).unwrap();
+        learn(&mut learner, &[("y", 1.0)], &Label::Bool(false)).unwrap(); // y is known by now
+        learner.find_ids(&names[..], &mut late.features).unwrap();
+        let label = Label::Bool(true);
+        assert!(learner.learn_decided(&mut late.features, &names[..], &label, 1.0, None).unwrap());
+        assert_eq!(known_names(&learner), ["'y'", "'x'"]);
+        // y had the weight −1: q = −2, loss 3, ‖x‖² = 5
+        assert_eq!((weight(&learner, "x"), weight(&learner, "y")), (0.6, -1.0 + 1.2));
+    }
+
+    #[test]
+    fn a_restarting_learner_sets_its_weights_to_0_when_names_are_new() {
+        let mut learner = learner(linear(LinearConfig { restarts: true, ..PA }));
+        learn(&mut learner, &[("a", 1.0)], &Label::Bool(true)).unwrap();
+        learn(&mut learner, &[("a", 2.0)], &Label::Bool(true)).unwrap();
+        assert_eq!(weight(&learner, "a"), 1.0); // q = 2: nothing to correct
+        learn(&mut learner, &[("a", 1.0), ("b", 1.0)], &Label::Bool(true)).unwrap();
+        assert_eq!((weight(&learner, "a"), weight(&learner, "b")), (0.5, 0.5)); // from 0
+    }
+
+    #[test]
+    fn names_without_room_are_left_out_of_the_step_and_counted() {
+        let mut learner = learner(limited(1, EvictionPolicy::Refuse));
+        learn(&mut learner, &[("b", 4.0), ("a", 2.0)], &Label::Bool(true)).unwrap();
+        assert_eq!((known_names(&learner), learner.refused()), (vec!["'a'".to_owned()], 1));
+        assert_eq!(weight(&learner, "a"), 0.5); // loss 1, ‖x‖² = 4 without b
+        learn(&mut learner, &[("c", 1.0)], &Label::Bool(true)).unwrap(); // nothing is left of it
+        assert_eq!((learner.vocabulary_len(), learner.refused(), learner.learned()), (1, 2, 2));
+    }
+
+    #[test]
+    fn positive_and_negative_labels_are_counted_and_history_is_noted() {
+        let mut learner = learner(linear(PA));
+        for positive in [true, false, true] {
+            learn(&mut learner, &[("a", 1.0)], &Label::Bool(positive)).unwrap();
+        }
+        learn(&mut learner, &[("b", 1.0)], &Label::Bool(true)).unwrap();
+        assert_eq!(learner.learned_of_each(), (1, 3));
+        assert_eq!(learner.history(0), FeatureHistory { first: 1, last: 3, times: 3 });
+        assert_eq!(learner.history(1), FeatureHistory { first: 4, last: 4, times: 1 });
     }
 }

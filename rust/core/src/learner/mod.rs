@@ -247,8 +247,8 @@ impl Learner {
         Ok(self.calibration.probabilities(&scores))
     }
 
-    /// Predict an event of the stream and decide whether to ask: draws one coin. Leaves the features as the
-    /// model uses them: scaled, the learner's own at the end.
+    /// Predict an event of the stream and decide whether to ask: draws one coin. Leaves the
+    /// features as the model uses them: scaled, the learner's own at the end.
     pub fn decide(
         &mut self,
         event: &mut EventBuffer,
@@ -323,7 +323,8 @@ impl Learner {
         })
     }
 
-    /// What each feature adds to the margin, and what [`Self::decide`] would decide. Changes nothing.
+    /// What each feature adds to the margin, and what [`Self::decide`] would decide. Changes
+    /// nothing.
     pub fn explain(&self, features: &[Feature]) -> Result<(Vec<f64>, Decision), Error> {
         let score = self.model.score(features, &self.draws)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
@@ -349,4 +350,134 @@ fn identity_of(config: &Config) -> u64 {
 /// The features whose names are known.
 fn known(features: &[Feature]) -> Vec<Feature> {
     features.iter().copied().filter(|feature| feature.id != UNKNOWN).collect()
+}
+
+#[cfg(test)]
+mod testing;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::testing::{
+        PA, after_stream, bytes_of, config, decide, every_kind, known_names, learn, learner,
+        limited, linear, spring, transformed, weight,
+    };
+    use crate::model::rfesl::RfeslConfig;
+
+    const EVENT: &[(&str, f64)] = &[("a", 1.0), ("e", -0.5), ("unknown", 2.0)];
+
+    #[test]
+    fn predicting_scoring_and_explaining_change_nothing() {
+        for config in every_kind() {
+            let learner = after_stream(config);
+            let before = bytes_of(&learner);
+            let features = transformed(&learner, EVENT);
+            let (class, margin) = learner.predict(&features).unwrap();
+            let (parts, decision) = learner.explain(&features).unwrap();
+            assert_eq!((decision.class, decision.margin), (class, margin));
+            assert_eq!(parts.len(), features.len());
+            assert!((parts.iter().sum::<f64>() - margin).abs() < 1e-12, "{parts:?} {margin}");
+            if !learner.labels().is_number() {
+                let shares = learner.probabilities(&features).unwrap();
+                assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                assert_eq!(shares.len(), learner.labels().known().len());
+                assert_eq!(learner.scores(&features).unwrap().len(), shares.len());
+            }
+            assert!(bytes_of(&learner) == before);
+        }
+    }
+
+    #[test]
+    fn a_decision_counts_the_event_and_the_question() {
+        let mut learner =
+            learner(Config { query: QueryRule::Quota { rate: 0.5, total: Some(4) }, ..linear(PA) });
+        let asked: u64 =
+            (0..4).map(|_| u64::from(decide(&mut learner, EVENT).unwrap().asked)).sum();
+        assert_eq!((learner.seen(), learner.asked(), learner.learned()), (4, 2, 0));
+        assert_eq!(asked, 2);
+        assert_eq!(learner.vocabulary_len(), 0); // deciding learns no names
+    }
+
+    #[test]
+    fn a_query_draws_one_coin_and_moves_only_the_query_rule() {
+        let mut learner = after_stream(Config {
+            query: QueryRule::Budget { rate: 0.5 },
+            scaled: true,
+            ..linear(PA)
+        });
+        let (mut coins, draws, seen) = (learner.coins.clone(), learner.draws.clone(), learner.seen);
+        let (weight_before, query_before) = (weight(&learner, "a"), learner.query.state());
+        let rounds = learner.scaler.as_ref().unwrap().state();
+        let rounds = rmp_serde::to_vec_named(&rounds).unwrap();
+        let features = transformed(&learner, EVENT);
+        learner.query(&features).unwrap();
+        coins.uniform();
+        assert_eq!((&learner.coins, &learner.draws, learner.seen), (&coins, &draws, seen + 1));
+        assert_eq!(weight(&learner, "a"), weight_before);
+        assert_ne!(learner.query.state(), query_before);
+        let after = learner.scaler.as_ref().unwrap().state();
+        assert!(rmp_serde::to_vec_named(&after).unwrap() == rounds);
+    }
+
+    #[test]
+    fn a_query_before_any_event_does_not_wait_for_the_scaler() {
+        let rule = QueryRule::Quantile { rate: 0.5 };
+        let mut querying = learner(spring(rule));
+        let features = transformed(&querying, EVENT);
+        assert!(querying.query(&features).unwrap()); // no event was observed: waiting is of no use
+        let mut deciding = learner(spring(rule));
+        assert!(!decide(&mut deciding, EVENT).unwrap().asked); // waits for the tenth event
+        let features = transformed(&deciding, EVENT);
+        assert!(!deciding.query(&features).unwrap()); // and so does a query from then on
+    }
+
+    #[test]
+    fn a_closed_learner_uses_the_names_of_the_first_event_learned_only() {
+        let mut learner = learner(Config { closed: true, ..linear(PA) });
+        learn(&mut learner, &[("a", 1.0)], &Label::Bool(true)).unwrap();
+        assert_eq!(weight(&learner, "a"), 1.0); // loss 1, ‖x‖² = 1
+        let grew = learn(&mut learner, &[("b", 3.0), ("a", 2.0)], &Label::Bool(false)).unwrap();
+        assert!(!grew);
+        assert_eq!(known_names(&learner), ["'a'"]);
+        // b is ignored: q = 2, loss 1 + 2, ‖x‖² = 4, so w = 1 − 3/4·2
+        assert_eq!(weight(&learner, "a"), -0.5);
+        assert_eq!(learner.refused(), 0);
+    }
+
+    #[test]
+    fn the_intercept_is_a_feature_of_value_1_that_does_not_count_as_a_given_name() {
+        let mut learner =
+            learner(Config { own: OwnFeatures::Intercept, ..limited(2, EvictionPolicy::Refuse) });
+        learn(&mut learner, &[("a", 1.0)], &Label::Bool(true)).unwrap();
+        assert_eq!(known_names(&learner), ["'(intercept)'", "'a'"]);
+        assert_eq!(weight(&learner, "(intercept)"), 0.5); // loss 1, ‖x‖² = 1 + 1
+        assert_eq!((learner.given_names(), learner.is_full()), (1, false));
+        learn(&mut learner, &[("b", 1.0), ("c", 1.0)], &Label::Bool(true)).unwrap();
+        assert_eq!((learner.given_names(), learner.is_full(), learner.refused()), (2, true, 1));
+        assert_eq!(learner.vocabulary_len(), 3);
+    }
+
+    #[test]
+    fn the_name_count_includes_names_that_were_only_observed() {
+        let mut learner = learner(Config { scaled: true, ..linear(PA) });
+        decide(&mut learner, EVENT).unwrap();
+        assert_eq!((learner.vocabulary_len(), learner.name_count()), (0, 3));
+    }
+
+    #[test]
+    fn a_model_that_cannot_evict_refuses_a_capacity() {
+        let model = ModelConfig::Rfesl(RfeslConfig { step: 0.5, horizon: None });
+        let capacity = Some(Capacity { most: 3, policy: EvictionPolicy::Oldest });
+        let refused = Learner::new(Config { capacity, ..config(model) });
+        assert!(matches!(refused, Err(Error::Parameter(_))));
+    }
+
+    #[test]
+    fn a_learner_of_numbers_has_no_probabilities() {
+        let learner = after_stream(every_kind().swap_remove(3));
+        let features = transformed(&learner, EVENT);
+        assert!(matches!(learner.probabilities(&features), Err(Error::Parameter(_))));
+        let (class, margin) = learner.predict(&features).unwrap();
+        assert!(matches!(learner.prediction(class, margin), Some(Label::Real(y)) if y == margin));
+    }
 }

@@ -1,4 +1,5 @@
-//! From a raw event to an event as the model uses it: ids, scaled values, the learner's own features.
+//! From a raw event to an event as the model uses it: ids, scaled values, the learner's own
+//! features.
 
 use crate::error::Error;
 use crate::event::{Feature, FeatureId, Names, UNKNOWN};
@@ -19,8 +20,8 @@ impl Learner {
 
     /// Find the ids of an event's features.
     ///
-    /// Ids other than `UNKNOWN` are kept: the caller has found them earlier, and [`Self::evicted`] has not
-    /// grown since.
+    /// Ids other than `UNKNOWN` are kept: the caller has found them earlier, and [`Self::evicted`]
+    /// has not grown since.
     pub fn find_ids(
         &self,
         names: &(impl Names + ?Sized),
@@ -49,8 +50,8 @@ impl Learner {
         }
     }
 
-    /// Bring an event that is not part of the stream into the form that the model uses. Changes nothing but
-    /// the event.
+    /// Bring an event that is not part of the stream into the form that the model uses. Changes
+    /// nothing but the event.
     pub fn transform(&self, event: &mut EventBuffer) -> Result<(), Error> {
         if let Some(scaler) = &self.scaler {
             let EventBuffer { features, stats_ids, stats, .. } = event;
@@ -60,8 +61,8 @@ impl Learner {
         Ok(())
     }
 
-    /// The same for an event of the stream, which the scaler counts. Only [`Self::commit`] stores the new
-    /// statistics.
+    /// The same for an event of the stream, which the scaler counts. Only [`Self::commit`] stores
+    /// the new statistics.
     pub(super) fn observe(
         &self,
         event: &mut EventBuffer,
@@ -121,8 +122,8 @@ impl Learner {
     }
 }
 
-/// The positions of the features that the scaler counts, if it has no room for all new names: the known names
-/// and the first `room` new ones in sorted order.
+/// The positions of the features that the scaler counts, if it has no room for all new names: the
+/// known names and the first `room` new ones in sorted order.
 fn counted(event: &EventBuffer, names: &(impl Names + ?Sized), room: usize) -> Vec<usize> {
     let (mut new, mut positions): (Vec<usize>, Vec<usize>) =
         (0..event.stats_ids.len()).partition(|&position| event.stats_ids[position] == UNKNOWN);
@@ -130,4 +131,88 @@ fn counted(event: &EventBuffer, names: &(impl Names + ?Sized), room: usize) -> V
     positions.extend(&new[..room]);
     positions.sort_unstable();
     positions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::{Capacity, EvictionPolicy};
+    use crate::event::Name;
+    use crate::learner::Config;
+    use crate::learner::event_buffer::is_left_out;
+    use crate::learner::testing::{
+        PA, after_stream, buffer_of, bytes_of, every_kind, learner, linear, looked_up, names_of,
+        spring, transformed,
+    };
+    use crate::rules::query::QueryRule;
+
+    const EVENT: &[(&str, f64)] = &[("a", 1.0), ("e", -0.5), ("unknown", 2.0)];
+
+    #[test]
+    fn observing_an_event_without_committing_changes_nothing() {
+        for config in every_kind() {
+            let learner = after_stream(config);
+            let before = bytes_of(&learner);
+            let mut event = looked_up(&learner, EVENT).unwrap();
+            learner.observe(&mut event, &names_of(EVENT)[..]).unwrap();
+            assert_eq!(event.pending, learner.is_scaled());
+            assert!(bytes_of(&learner) == before);
+        }
+    }
+
+    #[test]
+    fn an_event_is_committed_once() {
+        let mut learner = learner(Config { scaled: true, ..linear(PA) });
+        let (mut event, names) = (looked_up(&learner, EVENT).unwrap(), names_of(EVENT));
+        learner.observe(&mut event, &names[..]).unwrap();
+        learner.commit(&mut event, &names[..]);
+        let before = bytes_of(&learner);
+        learner.commit(&mut event, &names[..]);
+        assert!(bytes_of(&learner) == before);
+        assert_eq!(event.stats_ids, [0, 1, 2]);
+    }
+
+    #[test]
+    fn without_a_scaler_values_are_those_of_the_event() {
+        let learner = after_stream(linear(PA));
+        let features = transformed(&learner, EVENT);
+        let values: Vec<f64> = features.iter().map(|feature| feature.value).collect();
+        assert_eq!(values, [1.0, -0.5, 2.0]);
+    }
+
+    #[test]
+    fn own_features_are_added_to_the_end_with_their_ids() {
+        let learner = after_stream(spring(QueryRule::All));
+        let mut event = EventBuffer { summary: [0.25, -0.5], ..buffer_of([1.0]) };
+        learner.add_own(&mut event);
+        let own = ["(factor)", "(energy)", "(intercept)"].map(|name| learner.id(Name::Text(name)));
+        assert!(!own.contains(&UNKNOWN));
+        for (feature, (id, value)) in
+            event.features[1..].iter().zip(own.iter().zip([0.25, -0.5, 0.3]))
+        {
+            assert_eq!((feature.id, feature.value), (*id, value));
+        }
+    }
+
+    #[test]
+    fn ids_that_were_found_earlier_are_not_looked_up_again() {
+        let learner = after_stream(linear(PA));
+        let mut features = [Feature { id: 77, value: 1.0 }, Feature { id: UNKNOWN, value: 1.0 }];
+        learner.find_ids(&[Name::Text("a"), Name::Text("a")][..], &mut features).unwrap();
+        assert_eq!((features[0].id, features[1].id), (77, learner.id(Name::Text("a"))));
+    }
+
+    #[test]
+    fn names_without_room_in_the_scaler_are_marked_by_negative_zeros() {
+        let capacity = Some(Capacity { most: 2, policy: EvictionPolicy::Oldest });
+        let mut learner = learner(Config { scaled: true, capacity, ..linear(PA) });
+        let event = [("c", 1.0), ("b", 2.0), ("a", 0.0)];
+        let (mut buffer, names) = (looked_up(&learner, &event).unwrap(), names_of(&event));
+        learner.decide(&mut buffer, &names[..]).unwrap();
+        let left_out: Vec<bool> =
+            buffer.features.iter().map(|feature| is_left_out(feature.value)).collect();
+        assert_eq!(left_out, [true, false, false]); // the first two in sorted order have room
+        assert_eq!(buffer.stats_ids, [UNKNOWN, 0, 1]);
+        assert_eq!(learner.name_count(), 2);
+    }
 }

@@ -1,7 +1,7 @@
 //! Finds the feature ids of a record's names, with as little hashing as possible.
 //!
-//! Unless features are evicted an id never changes, so ids can be cached. Columns and small numbers have a
-//! table. Recent texts are in another table, by a fingerprint of a few of their bytes.
+//! Unless features are evicted an id never changes, so ids can be cached. Columns and small numbers
+//! have a table. Recent texts are in another table, by a fingerprint of a few of their bytes.
 
 use crate::event::{Feature, FeatureId, Names, UNKNOWN};
 use crate::learner::Learner;
@@ -131,7 +131,8 @@ impl IdCache {
     }
 }
 
-/// Whether an id is that of the name at a position: fingerprints of long texts may be equal by chance.
+/// Whether an id is that of the name at a position: fingerprints of long texts may be equal by
+/// chance.
 #[inline(never)]
 fn is_name(
     vocabulary: &Vocabulary,
@@ -153,8 +154,8 @@ pub struct NameResolver {
 }
 
 impl NameResolver {
-    /// Fill in the ids of a record's features and of their statistics. Refuse a name that the record has
-    /// twice, or that is one of the learner's own.
+    /// Fill in the ids of a record's features and of their statistics. Refuse a name that the
+    /// record has twice, or that is one of the learner's own.
     pub fn find(
         &mut self,
         learner: &Learner,
@@ -234,7 +235,15 @@ impl NameResolver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capacity::EvictionPolicy;
     use crate::event::Name;
+    use crate::label::Label;
+    use crate::learner::Config;
+    use crate::learner::own_features::OwnFeatures;
+    use crate::learner::testing::{
+        PA, STREAM, after_stream, buffer_of, learn, learner, limited, linear, looked_up, spring,
+    };
+    use crate::rules::query::QueryRule;
 
     #[test]
     fn a_cached_id_is_always_that_of_the_vocabulary() {
@@ -272,5 +281,63 @@ mod tests {
         }
         assert_ne!(vocabulary.id(Name::Text("word-7")), UNKNOWN);
         assert!((vocabulary.len()..MOST).contains(&cache.texts.len()));
+    }
+
+    /// Resolve a record whose names all are texts in its line, side by side.
+    fn resolve(
+        resolver: &mut NameResolver,
+        learner: &Learner,
+        names: &[&str],
+    ) -> Result<EventBuffer, String> {
+        let line = names.concat();
+        let (mut places, mut start) = (Vec::new(), 0);
+        for name in names {
+            let end = start + name.len() as u32;
+            places.push(NameRef::Line { start, end });
+            start = end;
+        }
+        let given = RecordNames { line: &line, header: &[], texts: "", places: &places };
+        let mut event = buffer_of(names.iter().map(|_| 1.0));
+        resolver.find(learner, &mut event, &given, true)?;
+        Ok(event)
+    }
+
+    #[test]
+    fn ids_and_stats_ids_are_those_of_a_lookup_even_while_features_are_evicted() {
+        let evicting = limited(2, EvictionPolicy::Oldest);
+        for config in [spring(QueryRule::All), Config { scaled: true, ..evicting }] {
+            let (mut learner, mut resolver) = (learner(config), NameResolver::default());
+            for (event, positive) in STREAM {
+                let names: Vec<&str> = event.iter().map(|&(name, _)| name).collect();
+                let found = resolve(&mut resolver, &learner, &names).unwrap();
+                let expected = looked_up(&learner, event).unwrap();
+                for (a, b) in found.features.iter().zip(&expected.features) {
+                    assert_eq!(a.id, b.id);
+                }
+                assert_eq!(found.stats_ids, expected.stats_ids);
+                learn(&mut learner, event, &Label::Bool(positive)).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_a_record_has_twice_is_refused_whether_it_is_known_or_not() {
+        let (learner, mut resolver) = (after_stream(linear(PA)), NameResolver::default());
+        for names in [["a", "b", "a"], ["new", "a", "new"]] {
+            let sentence = resolve(&mut resolver, &learner, &names).err().unwrap();
+            assert!(sentence.contains(names[0]), "{sentence}");
+        }
+        assert!(resolve(&mut resolver, &learner, &["a", "new", "b", "other"]).is_ok());
+        assert!(resolve(&mut resolver, &learner, &["a"]).is_ok()); // in two records it is fine
+    }
+
+    #[test]
+    fn the_name_of_an_own_feature_is_refused_before_and_after_it_is_learned() {
+        let config = Config { own: OwnFeatures::Intercept, ..linear(PA) };
+        for learner in [learner(config.clone()), after_stream(config)] {
+            let mut resolver = NameResolver::default();
+            assert!(resolve(&mut resolver, &learner, &["a", "(intercept)"]).is_err());
+            assert!(resolve(&mut resolver, &learner, &["a", "intercept"]).is_ok());
+        }
     }
 }

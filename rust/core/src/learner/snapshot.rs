@@ -1,7 +1,8 @@
 //! The model file: what a learner has learned, as bytes. `docs/model-file.md` describes it.
 //!
-//! The state holds what changes. The parameters are in the header, a text that this crate does not read. Nothing
-//! is trusted: a state with a right checksum that does not fit its learner is refused.
+//! The state holds what changes. The parameters are in the header, a text that this crate does not
+//! read. Nothing is trusted: a state with a right checksum that does not fit its learner is
+//! refused.
 
 use serde::{Deserialize, Serialize};
 
@@ -114,8 +115,8 @@ fn escaped(reason: &str) -> String {
     reason.chars().map(escape).collect()
 }
 
-/// Compares what is written to it with expected bytes. Holds the expected bytes that are still to be written;
-/// none once something else was written.
+/// Compares what is written to it with expected bytes. Holds the expected bytes that are still to
+/// be written; none once something else was written.
 struct ExpectedBytes<'a>(Option<&'a [u8]>);
 
 impl std::io::Write for ExpectedBytes<'_> {
@@ -274,5 +275,171 @@ impl LearnerState<'_> {
             return Err("a generator is all zeros");
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::{Capacity, EvictionPolicy};
+    use crate::learner::own_features::OwnFeatures;
+    use crate::learner::testing::{
+        PA, STREAM, after_stream, bytes_of, decide_and_learn, every_kind, label_for, linear,
+        names_of, spring,
+    };
+    use crate::rules::query::QueryRule;
+
+    fn restored(config: Config, file: &[u8]) -> Result<Learner, Error> {
+        let (header, state) = split(file)?;
+        assert_eq!(header, "{}");
+        Learner::restore(config, state)
+    }
+
+    fn sentence(refused: Result<Learner, Error>) -> String {
+        match refused {
+            Err(Error::State(sentence)) => sentence,
+            other => panic!("not refused as a state: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_restored_learner_of_every_kind_has_the_same_bytes_and_continues_in_the_same_way() {
+        for config in every_kind() {
+            let mut saved = after_stream(config.clone());
+            let mut loaded = restored(config, &bytes_of(&saved)).unwrap();
+            assert!(bytes_of(&loaded) == bytes_of(&saved));
+            for (event, positive) in STREAM.iter().rev() {
+                let values: Vec<f64> = event.iter().map(|&(_, value)| value).collect();
+                let label = label_for(saved.labels(), *positive);
+                let decisions = [&mut saved, &mut loaded].map(|learner| {
+                    decide_and_learn(learner, &names_of(event), &values, Some(&label)).unwrap()
+                });
+                assert_eq!(decisions[0], decisions[1]);
+            }
+            assert!(bytes_of(&loaded) == bytes_of(&saved));
+        }
+    }
+
+    #[test]
+    fn a_learner_that_has_learned_nothing_can_be_saved() {
+        for config in every_kind() {
+            let new = Learner::new(config.clone()).unwrap();
+            assert!(bytes_of(&restored(config, &bytes_of(&new)).unwrap()) == bytes_of(&new));
+        }
+    }
+
+    #[test]
+    fn the_header_is_carried_as_it_is() {
+        let learner = after_stream(linear(PA));
+        let file = write(&learner, "{\"ä\": 1}").unwrap();
+        assert_eq!(split(&file).unwrap().0, "{\"ä\": 1}");
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_or_altered_anywhere_is_refused() {
+        let file = bytes_of(&after_stream(linear(PA)));
+        for length in 0..file.len() {
+            assert!(matches!(split(&file[..length]), Err(Error::State(_))), "{length}");
+        }
+        for position in 0..file.len() {
+            let mut altered = file.clone();
+            altered[position] ^= 0x10;
+            assert!(matches!(split(&altered), Err(Error::State(_))), "{position}");
+        }
+        let longer = [&file[..], b"\0"].concat();
+        assert!(split(&longer).unwrap_err().to_string().contains("more behind its end"));
+    }
+
+    #[test]
+    fn another_file_and_another_version_are_told_apart() {
+        let mut file = bytes_of(&after_stream(linear(PA)));
+        assert!(split(b"PK\x03\x04 and more").unwrap_err().to_string().contains("some other file"));
+        file[8..12].copy_from_slice(&(VERSION + 1).to_le_bytes());
+        let expected = format!("has version {}, this program reads version {VERSION}", VERSION + 1);
+        assert!(split(&file).unwrap_err().to_string().contains(&expected));
+    }
+
+    #[test]
+    fn a_state_of_another_kind_of_learner_is_refused() {
+        let kinds = every_kind();
+        for (i, saved) in kinds.iter().enumerate() {
+            let file = bytes_of(&after_stream(saved.clone()));
+            for (j, config) in kinds.iter().enumerate() {
+                let result = restored(config.clone(), &file);
+                if i != j {
+                    assert!(sentence(result).contains("its state does not fit"), "{i} as {j}");
+                } else if let Err(error) = result {
+                    panic!("{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_those_of_a_state_are_refused() {
+        let config = linear(PA);
+        let file = bytes_of(&after_stream(config.clone()));
+        let (_, state) = split(&file).unwrap();
+        let read = |bytes: &[u8]| sentence(Learner::restore(config.clone(), bytes));
+        assert!(read(b"").contains("cannot be read"));
+        assert!(read(&state[..state.len() - 1]).contains("cannot be read"));
+        let longer = [state, &[0xc0]].concat();
+        assert!(read(&longer).contains("not as this program would have written it"));
+    }
+
+    /// The sentence about a state in which one thing is wrong.
+    fn refusal(config: &Config, change: impl Fn(&mut LearnerState<'_>)) -> &'static str {
+        let saved = after_stream(config.clone());
+        let mut state = saved.state();
+        change(&mut state);
+        Learner::new(config.clone()).unwrap().adopt(&state).unwrap_err()
+    }
+
+    #[test]
+    fn a_state_that_does_not_fit_is_refused_by_what_is_wrong() {
+        let config = linear(PA);
+        let cases = [
+            (refusal(&config, |s| s.names[1] = s.names[0]), "a name stands there twice"),
+            (refusal(&config, |s| s.times.truncate(1)), "history is not as long"),
+            (refusal(&config, |s| s.label_form = LabelForm::Number), "another form"),
+            (refusal(&config, |s| s.seen = u64::MAX), "a counter is too large"),
+            (refusal(&config, |s| s.times[0] = u64::MAX), "a counter is too large"),
+            (refusal(&config, |s| s.coins = [0; 4]), "a generator is all zeros"),
+            (
+                refusal(&config, |s| s.query = QueryState::Quota { phase: 0.5 }),
+                "query rule remembers is of another rule",
+            ),
+            (
+                refusal(&config, |s| {
+                    s.names.pop();
+                    for column in [&mut s.first, &mut s.last, &mut s.times] {
+                        column.pop();
+                    }
+                }),
+                "not as long as its names",
+            ),
+        ];
+        for (sentence, part) in cases {
+            assert!(sentence.contains(part), "{sentence}");
+        }
+        let several = every_kind().swap_remove(2);
+        let class = |state: &mut LearnerState<'_>| state.classes[1] = state.classes[0].clone();
+        assert_eq!(refusal(&several, class), "a class stands there twice");
+        let real = |state: &mut LearnerState<'_>| state.classes[0] = Label::Real(0.5);
+        assert!(refusal(&several, real).contains("neither a text"));
+        let scaled = spring(QueryRule::All);
+        assert!(refusal(&scaled, |state| state.scaler = None).contains("a scaler"));
+    }
+
+    #[test]
+    fn more_names_than_the_capacity_are_refused_without_counting_own_features() {
+        let own = Config { own: OwnFeatures::Intercept, ..linear(PA) };
+        let file = bytes_of(&after_stream(own.clone())); // five names and the intercept
+        let limit = |most| {
+            let capacity = Some(Capacity { most, policy: EvictionPolicy::Refuse });
+            restored(Config { capacity, ..own.clone() }, &file)
+        };
+        assert!(limit(5).is_ok());
+        assert!(sentence(limit(4)).contains("more names than it should"));
     }
 }

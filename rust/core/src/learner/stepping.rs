@@ -69,3 +69,69 @@ impl Learner {
         Ok(Stepped { decision, learned: answer.is_some(), grew })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Name;
+    use crate::learner::Config;
+    use crate::learner::testing::{
+        PA, after_stream, buffer_of, bytes_of, every_kind, learner, linear, looked_up, misfit,
+        names_of,
+    };
+    use crate::rules::query::QueryRule;
+
+    fn nothing(_: &Learner, _: &Decision) -> Result<(), Error> {
+        Ok(())
+    }
+
+    #[test]
+    fn a_label_that_does_not_fit_a_record_that_fails_and_a_step_too_long_change_nothing() {
+        let event = [("a", 1.0), ("new", 2.0)];
+        for config in every_kind() {
+            let mut learner = after_stream(config);
+            let (before, names) = (bytes_of(&learner), names_of(&event));
+            let label = misfit(learner.labels());
+            let mut buffer = looked_up(&learner, &event).unwrap();
+            let failed = learner.step(&mut buffer, &names[..], Some(&label), nothing);
+            if failed.is_ok() {
+                continue; // it did not ask, so it did not look at the label
+            }
+            assert!(bytes_of(&learner) == before);
+            let mut buffer = looked_up(&learner, &event).unwrap();
+            let full = |_: &Learner, _: &Decision| Err(Error::Output("full".to_owned()));
+            assert!(learner.step(&mut buffer, &names[..], None, full).is_err());
+            assert!(bytes_of(&learner) == before);
+        }
+    }
+
+    #[test]
+    fn an_event_that_no_label_could_teach_is_not_asked_about() {
+        let mut learner = learner(linear(PA));
+        let before = bytes_of(&learner);
+        let (mut buffer, names) = (buffer_of([1e200]), [Name::Text("a")]);
+        learner.look_up(&names[..], &mut buffer).unwrap();
+        assert!(matches!(learner.decide(&mut buffer, &names[..]), Err(Error::Step(_))));
+        assert!(bytes_of(&learner) == before);
+    }
+
+    #[test]
+    fn an_answer_is_learned_once_and_only_by_the_learner_that_asked() {
+        let config = Config { query: QueryRule::All, ..linear(PA) };
+        let (mut one, mut other) = (learner(config.clone()), learner(config));
+        let (event, names) = ([("a", 1.0)], names_of(&[("a", 1.0)]));
+        let mut buffer = looked_up(&one, &event).unwrap();
+        let decision = one.decide(&mut buffer, &names[..]).unwrap();
+        let mut foreign = looked_up(&other, &[("a", 3.0)]).unwrap();
+        other.decide(&mut foreign, &names[..]).unwrap();
+        let label = Label::Bool(true);
+        let mut answer = |learner: &mut Learner| {
+            learner.answer(&decision, &mut buffer.features, &names[..], &label, None)
+        };
+        assert!(matches!(answer(&mut other), Err(Error::Answer(_))), "its event was another");
+        answer(&mut one).unwrap();
+        let after = bytes_of(&one);
+        assert!(matches!(answer(&mut one), Err(Error::Answer(_))), "it was answered");
+        assert!(bytes_of(&one) == after);
+    }
+}

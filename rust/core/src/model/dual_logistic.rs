@@ -1,15 +1,15 @@
 //! Logistic regression by exact steps on its dual, repeated on a store of labelled events.
 //!
-//! The problem is `min ½‖w‖² + Σ_j C_j ln(1 + exp(−y_j w·x_j))`. Its solution is `w = Σα_j y_j x_j` with
-//! `0 < α_j < C_j`. A step finds the best α of one event, the others as they are: with `Q = ‖x‖²` and
-//! `β = y w·x − Qα` it solves `u + Q C_y σ(u) + β = 0` by Newton's method; then `α = C_y σ(u)`.
-//! A label causes one step on its event and `replay` more on stored events in turn. An event that is dropped from
-//! the store keeps its part in w.
-//! Classes weigh the same however rare they are: `C_y = C·½(N + 2)/(N_y + 1)`, N labels learned, N_y of
-//! them y. Without balance all labels weigh the same: `C_y = C`. With several classes each has one weight
-//! vector that separates it from the rest.
-//! Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM* (2008); Yu, Huang
-//! and Lin, *Dual coordinate descent methods for logistic regression*, MLJ 85 (2011).
+//! The problem is `min ½‖w‖² + Σ_j C_j ln(1 + exp(−y_j w·x_j))`. Its solution is `w = Σα_j y_j x_j`
+//! with `0 < α_j < C_j`. A step finds the best α of one event, the others as they are: with
+//! `Q = ‖x‖²` and `β = y w·x − Qα` it solves `u + Q C_y σ(u) + β = 0` by Newton's method; then
+//! `α = C_y σ(u)`. A label causes one step on its event and `replay` more on stored events in turn.
+//! An event that is dropped from the store keeps its part in w. Classes weigh the same however rare
+//! they are: `C_y = C·½(N + 2)/(N_y + 1)`, N labels learned, N_y of them y. Without balance all
+//! labels weigh the same: `C_y = C`. With several classes each has one weight vector that separates
+//! it from the rest. Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM*
+//! (2008); Yu, Huang and Lin, *Dual coordinate descent methods for logistic regression*, MLJ 85
+//! (2011).
 
 use std::collections::VecDeque;
 
@@ -63,7 +63,8 @@ impl DualLogisticConfig {
 #[derive(Clone, Debug, Default)]
 struct StoredExample {
     features: Vec<Feature>,
-    /// Σx² without the last [`OWN_FEATURES`] features, which may be the learner's own: their values change.
+    /// Σx² without the last [`OWN_FEATURES`] features, which may be the learner's own: their values
+    /// change.
     squares: f64,
     class: usize,
     /// α for each weight vector; 0 for vectors beyond the last.
@@ -121,10 +122,10 @@ impl StoredExample {
 
 /// The best α of an event whose α is `old` and whose `y w·x` is `margin`.
 ///
-/// The root of `h(u) = u + Q C σ(u) + β` is minus the margin after the step. The α of an event that was
-/// stepped on earlier hardly changes, so the search begins at minus the current margin; if that is far from the
-/// root, at `−β/(1 + Q C/4)`. As |h''| ≤ h', steps below ½ converge, and Halley's correction makes the
-/// convergence cubic.
+/// The root of `h(u) = u + Q C σ(u) + β` is minus the margin after the step. The α of an event that
+/// was stepped on earlier hardly changes, so the search begins at minus the current margin; if that
+/// is far from the root, at `−β/(1 + Q C/4)`. As |h''| ≤ h', steps below ½ converge, and Halley's
+/// correction makes the convergence cubic.
 fn best_alpha(old: f64, margin: f64, squared_norm: f64, c: f64) -> f64 {
     let beta = margin - squared_norm * old;
     let slope = squared_norm * c;
@@ -346,8 +347,8 @@ impl DualLogistic {
         example.target.sign() * margin <= 0.0
     }
 
-    /// What corrects the log-odds of a vector's class for the class weights: ln((N_y + 1)/(N − N_y + 1)); 0
-    /// without balance.
+    /// What corrects the log-odds of a vector's class for the class weights: ln((N_y + 1)/(N − N_y
+    /// + 1)); 0 without balance.
     fn prior(&self, vector: usize) -> f64 {
         if !self.config.balance {
             return 0.0;
@@ -372,8 +373,8 @@ impl DualLogistic {
         self.cursor = 0;
     }
 
-    /// Learn an event. There are weights for its features and its class already. The sparsifier keeps `kept`
-    /// weights of every vector.
+    /// Learn an event. There are weights for its features and its class already. The sparsifier
+    /// keeps `kept` weights of every vector.
     fn learn_class(
         &mut self,
         features: &[Feature],
@@ -450,7 +451,8 @@ impl DualLogistic {
     }
 }
 
-/// y for a weight vector: 1 if the class is the one that the vector separates from the rest, else −1.
+/// y for a weight vector: 1 if the class is the one that the vector separates from the rest, else
+/// −1.
 fn sign(multiclass: bool, vector: usize, class: usize) -> f64 {
     let class_of_vector = if multiclass { vector } else { 1 };
     if class == class_of_vector { 1.0 } else { -1.0 }

@@ -71,7 +71,8 @@ pub struct Example<'a> {
     pub known: usize,
     /// d: names known after this example.
     pub names: usize,
-    /// Positive labels learned, this one included; 0 if there are not two classes. Likewise `negatives`.
+    /// Positive labels learned, this one included; 0 if there are not two classes. Likewise
+    /// `negatives`.
     pub positives: u64,
     pub negatives: u64,
     /// What its decision computed, if that is still valid.

@@ -12,8 +12,8 @@ use crate::storage::rng::Generator;
 
 /// A kind of model: scores events and learns examples. Methods that few kinds need have a default.
 ///
-/// In an example every feature has its id. Ids from `known` on belong to new names, and the model has no
-/// weights for them yet.
+/// In an example every feature has its id. Ids from `known` on belong to new names, and the model
+/// has no weights for them yet.
 pub trait ModelKind: Sized {
     type Config: Copy;
     /// What is saved.
@@ -24,7 +24,8 @@ pub trait ModelKind: Sized {
         Ok(())
     }
 
-    /// A model that has learned nothing, with `vectors` weight vectors if its kind may have several.
+    /// A model that has learned nothing, with `vectors` weight vectors if its kind may have
+    /// several.
     fn new(config: Self::Config, vectors: usize) -> Self;
 
     /// Predict. Random numbers come from a copy of `draws`: scoring changes nothing.
@@ -40,7 +41,8 @@ pub trait ModelKind: Sized {
         None
     }
 
-    /// Whether learning uses the scaler. If so, the scaler must count an event before it is learned.
+    /// Whether learning uses the scaler. If so, the scaler must count an event before it is
+    /// learned.
     fn uses_scaler(&self) -> bool {
         false
     }

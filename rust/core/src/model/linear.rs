@@ -315,3 +315,199 @@ fn multiclass_case(scores: &[f64], class: usize) -> (f64, bool, [Option<(usize, 
     let own = scores.get(class).copied().unwrap_or(0.0);
     (own - scores[rival], mistake, [Some((class, 1.0)), Some((rival, -1.0))])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::example::CachedProducts;
+
+    const PA: LinearConfig = LinearConfig {
+        update: UpdateRule::Pa,
+        positive_margin: PositiveMargin::Fixed(1.0),
+        sparsifier: Sparsifier::None,
+        restarts: false,
+        legacy: false,
+        task: Task::Binary,
+    };
+
+    fn features(values: &[f64]) -> Vec<Feature> {
+        (0..).zip(values).map(|(id, &value)| Feature { id, value }).collect()
+    }
+
+    /// Learn an event with the ids 0, 1, ...
+    fn learn(model: &mut Linear, values: &[f64], target: Target) -> Result<Outcome, Error> {
+        let (features, known) = (features(values), model.weights.rows());
+        let example = Example {
+            features: &features,
+            target,
+            known,
+            names: known.max(values.len()),
+            positives: u64::from(target == Target::Class(1)),
+            negatives: u64::from(target == Target::Class(0)),
+            products: None,
+        };
+        model.learn(&example, None, &mut Generator::from_seed(0))
+    }
+
+    fn weights(model: &Linear, vector: usize) -> Vec<f64> {
+        (0..model.weights.rows()).map(|id| model.weight(id as FeatureId, vector)).collect()
+    }
+
+    fn margin(model: &Linear, values: &[f64]) -> f64 {
+        model.score(&features(values), &Generator::from_seed(0)).margin
+    }
+
+    #[test]
+    fn a_pa_step_reaches_the_margin_and_a_reached_margin_moves_nothing() {
+        let mut model = Linear::new(PA, 1);
+        assert!(learn(&mut model, &[1.0, 2.0], Target::Class(1)).unwrap().mistake);
+        assert_eq!(weights(&model, 0), [0.2, 0.4]); // loss 1, ‖x‖² = 5
+        assert!((margin(&model, &[1.0, 2.0]) - 1.0).abs() < 1e-15);
+        let outcome = learn(&mut model, &[2.0, 4.0], Target::Class(1)).unwrap();
+        assert!(!outcome.mistake);
+        assert_eq!(outcome.scores.as_slice(), [0.0, 2.0]); // before the step
+        assert_eq!(weights(&model, 0), [0.2, 0.4]);
+        learn(&mut model, &[0.0, 2.5], Target::Class(0)).unwrap();
+        // q = 1, y q = −1, loss 2, ‖x‖² = 6.25, so w −= 0.32·x
+        assert_eq!(model.weight(0, 0), 0.2);
+        assert!((model.weight(1, 0) + 0.4).abs() < 1e-15);
+    }
+
+    #[test]
+    fn products_of_the_decision_give_the_same_bits() {
+        let values = [0.3, -1.7, 2.2];
+        let model = || {
+            let mut model = Linear::new(PA, 1);
+            learn(&mut model, &[1.0, 0.1, -0.7], Target::Class(1)).unwrap();
+            model
+        };
+        let (mut plain, mut cached) = (model(), model());
+        learn(&mut plain, &values, Target::Class(0)).unwrap();
+        let features = features(&values);
+        let score = cached.score(&features, &Generator::from_seed(0));
+        let products = CachedProducts { margin: score.margin, squared_norm: score.squared_norm };
+        let example = Example {
+            features: &features,
+            target: Target::Class(0),
+            known: 3,
+            names: 3,
+            positives: 0,
+            negatives: 1,
+            products: Some(products),
+        };
+        cached.learn(&example, None, &mut Generator::from_seed(0)).unwrap();
+        assert_eq!(weights(&plain, 0), weights(&cached, 0));
+    }
+
+    #[test]
+    fn a_positive_margin_is_reached_on_positive_events_only() {
+        let config = LinearConfig { positive_margin: PositiveMargin::Fixed(3.0), ..PA };
+        let mut model = Linear::new(config, 1);
+        learn(&mut model, &[1.0], Target::Class(1)).unwrap();
+        assert_eq!(margin(&model, &[1.0]), 3.0);
+        let mut model = Linear::new(config, 1);
+        learn(&mut model, &[1.0], Target::Class(0)).unwrap();
+        assert_eq!(margin(&model, &[1.0]), -1.0);
+    }
+
+    #[test]
+    fn with_several_classes_the_right_and_the_best_other_vector_move() {
+        let mut model = Linear::new(LinearConfig { task: Task::Multiclass, ..PA }, 3);
+        learn(&mut model, &[1.0, 1.0], Target::Class(2)).unwrap();
+        // All scores are 0: the first other class is the rival. Loss 1, 2·‖x‖² = 4.
+        assert_eq!(weights(&model, 2), [0.25, 0.25]);
+        assert_eq!(weights(&model, 0), [-0.25, -0.25]);
+        assert_eq!(weights(&model, 1), [0.0, 0.0]);
+        let outcome = learn(&mut model, &[2.0, 0.0], Target::Class(1)).unwrap();
+        assert_eq!((outcome.mistake, outcome.scores.as_slice()), (true, &[-0.5, 0.0, 0.5][..]));
+        // The rival is class 2: lead −0.5, loss 1.5, 2·‖x‖² = 8, so the step is 0.1875·2
+        assert_eq!(weights(&model, 1), [0.375, 0.0]);
+        assert_eq!(weights(&model, 2), [-0.125, 0.25]);
+        assert_eq!(weights(&model, 0), [-0.25, -0.25]);
+    }
+
+    #[test]
+    fn the_first_class_moves_nothing_and_a_new_class_gets_a_vector() {
+        let mut model = Linear::new(LinearConfig { task: Task::Multiclass, ..PA }, 0);
+        assert!(learn(&mut model, &[1.0], Target::Class(0)).unwrap().mistake);
+        assert_eq!(weights(&model, 0), [0.0]); // there is no other class
+        assert!(!learn(&mut model, &[1.0], Target::Class(0)).unwrap().mistake);
+        learn(&mut model, &[1.0], Target::Class(1)).unwrap();
+        assert_eq!((weights(&model, 0), weights(&model, 1)), (vec![-0.5], vec![0.5]));
+    }
+
+    #[test]
+    fn in_regression_errors_up_to_epsilon_cost_nothing() {
+        let config = LinearConfig { task: Task::Regression { epsilon: 0.5 }, ..PA };
+        let mut model = Linear::new(config, 1);
+        assert!(learn(&mut model, &[2.0], Target::Value(3.0)).unwrap().mistake);
+        assert_eq!(margin(&model, &[2.0]), 2.5); // up to the edge of the band
+        assert!(!learn(&mut model, &[2.0], Target::Value(2.25)).unwrap().mistake);
+        assert_eq!(margin(&model, &[2.0]), 2.5);
+        learn(&mut model, &[2.0], Target::Value(1.0)).unwrap();
+        assert_eq!(margin(&model, &[2.0]), 1.5);
+        let score = model.score(&features(&[2.0]), &Generator::from_seed(0));
+        assert_eq!((score.class, score.confidence), (None, 1.0)); // all errors had this feature
+    }
+
+    #[test]
+    fn a_restart_forgets_weights_when_a_name_is_new() {
+        let mut model = Linear::new(LinearConfig { restarts: true, ..PA }, 1);
+        learn(&mut model, &[1.0], Target::Class(1)).unwrap();
+        let outcome = learn(&mut model, &[1.0, 1.0], Target::Class(0)).unwrap();
+        assert_eq!(outcome.scores.as_slice(), [0.0, 1.0]); // as it was predicted
+        assert_eq!(weights(&model, 0), [-0.5, -0.5]); // from 0
+    }
+
+    #[test]
+    fn a_gradient_step_shrinks_all_weights() {
+        let update = UpdateRule::Gradient { step: 0.5, decay: 0.5 };
+        let mut model = Linear::new(LinearConfig { update, ..PA }, 1);
+        learn(&mut model, &[4.0, 4.0], Target::Class(1)).unwrap();
+        assert_eq!(weights(&model, 0), [2.0, 2.0]);
+        learn(&mut model, &[1.0, 0.0], Target::Class(1)).unwrap(); // q = 2 > 1: decay alone
+        assert_eq!(weights(&model, 0), [1.5, 1.5]);
+    }
+
+    #[test]
+    fn a_step_that_would_overflow_is_refused_and_changes_nothing() {
+        let mut model = Linear::new(PA, 1);
+        learn(&mut model, &[1.0], Target::Class(1)).unwrap();
+        for values in [[1e200, 1.0], [1.0, -1e160]] {
+            let refused = learn(&mut model, &values, Target::Class(0)); // ‖x‖² is infinite
+            assert!(matches!(refused, Err(Error::Step(_))), "{refused:?}");
+        }
+        let refused = learn(&mut model, &[0.0, 1e-160], Target::Class(0)); // the step is
+        assert!(matches!(refused, Err(Error::Step(_))), "{refused:?}");
+        assert_eq!((model.weights.rows(), weights(&model, 0)), (1, vec![1.0]));
+    }
+
+    #[test]
+    fn combinations_without_a_meaning_are_refused() {
+        let several = LinearConfig { task: Task::Multiclass, ..PA };
+        let number = LinearConfig { task: Task::Regression { epsilon: 0.1 }, ..PA };
+        let gradient = |decay| UpdateRule::Gradient { step: 0.5, decay };
+        for config in [
+            LinearConfig { update: UpdateRule::Cpa { c: None }, ..several },
+            LinearConfig { positive_margin: PositiveMargin::Fixed(2.0), ..several },
+            LinearConfig { update: UpdateRule::Perceptron, ..number },
+            LinearConfig { update: gradient(2.0), ..PA },
+        ] {
+            assert!(matches!(Linear::validate(&config), Err(Error::Parameter(_))), "{config:?}");
+        }
+        for config in [PA, several, number, LinearConfig { update: gradient(1.0), ..PA }] {
+            assert_eq!(Linear::validate(&config), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_state_with_expected_errors_fits_a_model_of_numbers_only() {
+        let config = LinearConfig { task: Task::Regression { epsilon: 0.5 }, ..PA };
+        let mut number = Linear::new(config, 1);
+        learn(&mut number, &[2.0], Target::Value(3.0)).unwrap();
+        assert!(Linear::new(PA, 1).adopt(&number.state(), 1, 1).is_err());
+        let mut again = Linear::new(config, 1);
+        again.adopt(&number.state(), 1, 1).unwrap();
+        assert_eq!((weights(&again, 0), &again.errors), (weights(&number, 0), &number.errors));
+    }
+}

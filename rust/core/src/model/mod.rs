@@ -1,6 +1,7 @@
 //! Models: they score events and learn examples. One variant per kind of model.
 //!
-//! What all models share is in the learner around them: names, labels, questions, counters, the scaler.
+//! What all models share is in the learner around them: names, labels, questions, counters, the
+//! scaler.
 
 pub mod dual_logistic;
 pub mod example;
@@ -31,7 +32,8 @@ use crate::scaling::RunningScaler;
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::rng::Generator;
 
-/// Makes the closed enums of all kinds, and `each!`, which calls the same method on whichever kind it is.
+/// Makes the closed enums of all kinds, and `each!`, which calls the same method on whichever kind
+/// it is.
 macro_rules! kinds {
     ($($kind:ident),+ $(,)?) => {
         /// Which model, and its parameters.

@@ -1,16 +1,18 @@
-//! Online feature selection with partial inputs (OFS_P): the model reads only a few features per event.
+//! Online feature selection with partial inputs (OFS_P): the model reads only a few features per
+//! event.
 //!
-//! With probability ε it reads B of the d names at random, otherwise those with `w ≠ 0`; while all weights
-//! are 0 always at random. With `x̃` the features that were read, the margin is `w·x̃`. If
-//! `y w·x̃ ≤ 1`: `x̂_i = x̃_i/(ε·B/d + [w_i ≠ 0]·(1 − ε))`, `w += η y x̂`, `w *= min(1, R/‖w‖₂)`, and
-//! the B largest |w| are kept. If B > d, B = d.
-//! Wang, Zhao, Hoi and Jin, *Online Feature Selection and Its Applications*, TKDE 26 (2014).
+//! With probability ε it reads B of the d names at random, otherwise those with `w ≠ 0`; while all
+//! weights are 0 always at random. With `x̃` the features that were read, the margin is `w·x̃`. If
+//! `y w·x̃ ≤ 1`: `x̂_i = x̃_i/(ε·B/d + [w_i ≠ 0]·(1 − ε))`, `w += η y x̂`, `w *= min(1, R/‖w‖₂)`,
+//! and the B largest |w| are kept. If B > d, B = d. Wang, Zhao, Hoi and Jin, *Online Feature
+//! Selection and Its Applications*, TKDE 26 (2014).
 //!
-//! Random numbers: one number u decides; the features are read at random if `u < ε`. In that case and if
-//! B < d, B more numbers follow, one for each `j = d − B, ..., d − 1` in turn: id `⌊u·(j + 1)⌋`, or j if that
-//! one is already in the sample (Floyd). d counts the known names and the unknown names of the event; the new
-//! names of an example have the ids that they will get. A prediction draws from a copy of the generator, so
-//! learning the same event next reads the same features.
+//! Random numbers: one number u decides; the features are read at random if `u < ε` or all weights
+//! are 0. In that case and if B < d, B more numbers follow, one for each `j = d − B, ..., d − 1` in
+//! turn: id `⌊u·(j + 1)⌋`, or j if that one is already in the sample (Floyd). d counts the known
+//! names and the unknown names of the event; the new names of an example have the ids that they
+//! will get. A prediction draws from a copy of the generator, so learning the same event next reads
+//! the same features.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

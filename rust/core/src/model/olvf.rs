@@ -1,8 +1,8 @@
 //! OLVF: a classifier of events together with a classifier of the feature sets that they carry.
 //!
-//! `w` classifies an event by its values. `u` (the paper's w̄) predicts from the set of its features whether
-//! `w` is right. With S the known and N the new features of an event, W all features known before, σ the
-//! logistic function:
+//! `w` classifies an event by its values. `u` (the paper's w̄) predicts from the set of its
+//! features whether `w` is right. With S the known and N the new features of an event, W all
+//! features known before, σ the logistic function:
 //!
 //! 1. `q = Σ_S w_i x_i`; c = 1 if `y q > 0`, else −1.
 //! 2. `s = Σ_{S∪N} u_i`, `l̄ = ln(1 + e^{−cs})`, `g = σ(−cs)`; `u_i += c g min(C̄, l̄/(g²|S∪N|))`.
@@ -53,8 +53,8 @@ pub struct OlvfConfig {
 
 /// The least confidence that a step is divided by.
 const LEAST_CONFIDENCE: f64 = 1e-12;
-/// The limits of |v| and |u|: within them no product and no sum over 2³² features overflows. |u| changes by
-/// at most (|s| + 1)/|S∪N| per round, so it stays far below its limit.
+/// The limits of |v| and |u|: within them no product and no sum over 2³² features overflows. |u|
+/// changes by at most (|s| + 1)/|S∪N| per round, so it stays far below its limit.
 const LARGEST_VALUE: f64 = 1e280;
 const LARGEST_SPACE: f64 = 1e16;
 
@@ -73,9 +73,9 @@ impl WeightPair {
 
 /// The order of the features, which truncation needs.
 ///
-/// k minus the number of non-zero w places, m, are left for features with w = 0. So a feature with w_j = 0 keeps
-/// its `u_j` iff at most m of the features up to j have w = 0. The rank grows with the id, so only the newest of
-/// `only_u` has to be tested.
+/// Of the k places, m = k − (number of non-zero w) are left for features with w = 0. So a feature
+/// with w_j = 0 keeps its `u_j` iff at most m of the features up to j have w = 0. The rank grows
+/// with the id, so only the newest of `only_u` has to be tested.
 #[derive(Clone, Debug, Default)]
 struct Ranks {
     /// Non-zero |v|.
@@ -124,9 +124,9 @@ pub struct Olvf {
     rows: Vec<WeightPair>,
     scale: f64,
     /// Σu over all features. A round subtracts the old term of a feature and adds the new one, by
-    /// compensated summation: the error after n additions is one rounding of the sum plus at most n·2⁻¹⁰⁴ of
-    /// the sum of all |terms| (Neumaier 1974). The sum is computed again from the weights after max(4096, d)
-    /// rounds, so n stays bounded at a cost of O(1) per round.
+    /// compensated summation: the error after n additions is one rounding of the sum plus at most
+    /// n·2⁻¹⁰⁴ of the sum of all |terms| (Neumaier 1974). The sum is computed again from the
+    /// weights after max(4096, d) rounds, so n stays bounded at a cost of O(1) per round.
     space: CompensatedSum,
     /// Σvu over all features, in the same way; only if weights are truncated.
     agreement: CompensatedSum,
@@ -337,7 +337,8 @@ impl Olvf {
         }
     }
 
-    /// Keep the k features with the largest |w|, the older among equals. Features with w = 0 count too.
+    /// Keep the k features with the largest |w|, the older among equals. Features with w = 0 count
+    /// too.
     fn truncate(&mut self) {
         let sparsifier = Sparsifier::KeepLargest {
             share: self.config.kept_share,

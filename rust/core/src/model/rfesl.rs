@@ -1,10 +1,11 @@
 //! RFESL: FESL for features that appear but never vanish, the FLLS paper's baseline.
 //!
-//! A period begins with an example that has new names. w1, on the names known before, is the earlier
-//! combination of the two models, α1w1 + α2w2; w2, on all names, starts at 0; α starts at (½, ½). In the first
-//! period there is only w2. The map of FESL is not needed, because the old names are still there. Both take
-//! gradient steps of length `step`/√t on the logistic loss, t counted from the start of the period. The start
-//! of a period costs O(names known), any other example O(features).
+//! A period begins with an example that has new names. w1, on the names known before, is the
+//! earlier combination of the two models, α1w1 + α2w2; w2, on all names, starts at 0; α starts at
+//! (½, ½). In the first period there is only w2. The map of FESL is not needed, because the old
+//! names are still there. Both take gradient steps of length `step`/√t on the logistic loss, t
+//! counted from the start of the period. The start of a period costs O(names known), any other
+//! example O(features).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,12 @@
 //! The second-order perceptron with selective sampling (SEL-2nd).
 //!
-//! It keeps `v`, the sum of `y x` over the mistakes learned, and `M = A⁻¹` with `A = a·I + Σxxᵀ` over
-//! the same events. With `u = M x` and `r = x·u` the margin is
-//! `p = v·u/(1 + r)`, which is `v·(A + xxᵀ)⁻¹x`. A mistake learned (`y p ≤ 0`) moves `v += y x` and
-//! `M -= uuᵀ/(1 + r)`. A new name adds a row and a column of zeros to M with `1/a` on the diagonal. In a
-//! prediction an unknown name already counts like this: `x²/a` in r, nothing in `v·u`.
-//! Time and memory are O(d²), so the number of names is limited.
-//! Cesa-Bianchi, Gentile and Zaniboni, *Worst-Case Analysis of Selective Sampling for Linear
-//! Classification*, JMLR 7 (2006).
+//! It keeps `v`, the sum of `y x` over the mistakes learned, and `M = A⁻¹` with `A = a·I + Σxxᵀ`
+//! over the same events. With `u = M x` and `r = x·u` the margin is `p = v·u/(1 + r)`, which is
+//! `v·(A + xxᵀ)⁻¹x`. A mistake learned (`y p ≤ 0`) moves `v += y x` and `M -= uuᵀ/(1 + r)`. A new
+//! name adds a row and a column of zeros to M with `1/a` on the diagonal. In a prediction an
+//! unknown name already counts like this: `x²/a` in r, nothing in `v·u`. Time and memory are O(d²),
+//! so the number of names is limited. Cesa-Bianchi, Gentile and Zaniboni, *Worst-Case Analysis of
+//! Selective Sampling for Linear Classification*, JMLR 7 (2006).
 
 use serde::{Deserialize, Serialize};
 

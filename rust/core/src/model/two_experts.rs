@@ -1,11 +1,11 @@
 //! Weights of two models in a common prediction, learned from their losses.
 //!
-//! The loss is log2(1 + e^(−yf)), or (y − f)² for a number. The weights start at α = (½, ½). They follow the
-//! sums of the losses, α_i ∝ exp(−ηL_i), η = √(8 ln 2/T), or a fixed share, by which a model can recover:
-//! v_i = α_i exp(−ηℓ_i), α_i = δW/2 + (1 − δ)v_i, W = v_1 + v_2, δ = 1/(T − 1),
-//! η = √((8/T)(2 ln 2 + (T − 1)H(δ))). T is the horizon. If it is not known, epochs of 2, 4, 8, ... rounds
-//! follow each other, each with new weights.
-//! Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
+//! The loss is log2(1 + e^(−yf)), or (y − f)² for a number. The weights start at α = (½, ½). They
+//! follow the sums of the losses, α_i ∝ exp(−ηL_i), η = √(8 ln 2/T), or a fixed share, by which a
+//! model can recover: v_i = α_i exp(−ηℓ_i), α_i = δW/2 + (1 − δ)v_i, W = v_1 + v_2, δ = 1/(T − 1),
+//! η = √((8/T)(2 ln 2 + (T − 1)H(δ))). T is the horizon. If it is not known, epochs of 2, 4, 8, ...
+//! rounds follow each other, each with new weights. Hou, Zhang and Zhou, *Learning with Feature
+//! Evolvable Streams*, NIPS 2017.
 
 use std::f64::consts::LN_2;
 

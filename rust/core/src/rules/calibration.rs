@@ -1,20 +1,20 @@
 //! Turns scores into probabilities, by one slope that is learned from the labels.
 //!
-//! With scores f_k and mean lead m of the largest score over the second, P(k) ∝ exp(a f_k / m). Two classes
-//! have the scores 0 and q, so that P(+1) = 1/(1 + exp(−a q / m)): Platt's sigmoid without its offset, above
-//! ½ exactly when the margin is positive. Every label learned moves ln a by one natural-gradient step on its
-//! log loss, with the scores from *before* it was learned:
+//! With scores f_k and mean lead m of the largest score over the second, P(k) ∝ exp(a f_k / m). Two
+//! classes have the scores 0 and q, so that P(+1) = 1/(1 + exp(−a q / m)): Platt's sigmoid without
+//! its offset, above ½ exactly when the margin is positive. Every label learned moves ln a by one
+//! natural-gradient step on its log loss, with the scores from *before* it was learned:
 //!
 //! ```text
 //! t_k = a f_k / m     g = Σ P(k) t_k − t_y     h = Σ P(k) t_k² − (Σ P(k) t_k)²
 //! I ← γI + w h        ln a ← ln a − w g / (1 + I)
 //! ```
 //!
-//! w is one over the probability with which the label was asked for, so that the answers represent the
-//! stream and not the questions. γ discounts earlier labels, because the model has changed since. Scores are
-//! divided by the running mean m, so their scale does not matter.
-//! J. Platt, *Probabilistic outputs for support vector machines* (1999); S. Amari, *Natural
-//! gradient works efficiently in learning*, Neural Computation 10 (1998).
+//! w is one over the probability with which the label was asked for, so that the answers represent
+//! the stream and not the questions. γ discounts earlier labels, because the model has changed
+//! since. Scores are divided by the running mean m, so their scale does not matter. J. Platt,
+//! *Probabilistic outputs for support vector machines* (1999); S. Amari, *Natural gradient works
+//! efficiently in learning*, Neural Computation 10 (1998).
 
 use serde::{Deserialize, Serialize};
 

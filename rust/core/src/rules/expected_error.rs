@@ -1,9 +1,9 @@
 //! The error to expect for an event. In regression it takes the place of the margin in query rules.
 //!
-//! There is one running mean of |error| for all events and one per feature, updated by every event learned:
-//! the n-th time `m += (|error| - m)·max(0.02, 1/n)`. The error expected for an event is the mean over its
-//! features. A name never learned counts with twice the overall mean, because its weight is not known yet. The
-//! confidence is the overall mean divided by the expected error.
+//! There is one running mean of |error| for all events and one per feature, updated by every event
+//! learned: the n-th time `m += (|error| - m)·max(0.02, 1/n)`. The error expected for an event is
+//! the mean over its features. A name never learned counts with twice the overall mean, because its
+//! weight is not known yet. The confidence is the overall mean divided by the expected error.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,8 +42,8 @@ pub struct ExpectedError {
 }
 
 impl ExpectedError {
-    /// The confidence in a prediction: the overall mean divided by the expected error, at most 100; 1 while
-    /// no error was seen.
+    /// The confidence in a prediction: the overall mean divided by the expected error, at most 100;
+    /// 1 while no error was seen.
     pub fn confidence(&self, event: &[Feature]) -> f64 {
         let overall = self.overall.value;
         if event.is_empty() || overall == 0.0 {

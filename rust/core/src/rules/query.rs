@@ -1,7 +1,7 @@
 //! Whether a label is worth asking for.
 //!
-//! One coin `u ~ U[0, 1)` is drawn per event, whether the rule needs it or not. `q` is the margin, or with
-//! several classes the lead of the largest score over the second. `t` counts events from 1.
+//! One coin `u ~ U[0, 1)` is drawn per event, whether the rule needs it or not. `q` is the margin,
+//! or with several classes the lead of the largest score over the second. `t` counts events from 1.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,8 @@ pub enum QueryRule {
     MarginPlusOne {
         width: f64,
     },
-    /// `Margin` with `ρ√(1 + K)`, K the mistakes learned; with `by_norm` times the largest ‖x‖² seen.
+    /// `Margin` with `ρ√(1 + K)`, K the mistakes learned; with `by_norm` times the largest ‖x‖²
+    /// seen.
     SelAda {
         width: f64,
         by_norm: bool,
@@ -42,8 +43,8 @@ pub enum QueryRule {
     Budget {
         rate: f64,
     },
-    /// `|q|` below a running quantile, so that the `rate` of the stream with the smallest margins is asked
-    /// for; never more than `rate·t + 2√(rate·t) + 4` questions.
+    /// `|q|` below a running quantile, so that the `rate` of the stream with the smallest margins
+    /// is asked for; never more than `rate·t + 2√(rate·t) + 4` questions.
     Quantile {
         rate: f64,
     },
@@ -73,10 +74,10 @@ pub struct QueryContext {
 pub enum Scaled {
     /// There is no scaler.
     No,
-    /// By a scaler that has observed events.
+    /// By a scaler that has observed events, or observes this one.
     Running,
-    /// By a scaler that has observed no event and does not observe this one either: waiting for a more
-    /// informative event is of no use.
+    /// By a scaler that has observed no event and does not observe this one either: waiting for a
+    /// more informative event is of no use.
     Nothing,
 }
 
@@ -299,8 +300,8 @@ impl SelAda {
 /// The largest correction of a width or threshold, as a logarithm.
 const LARGEST_TILT: f64 = 8.0;
 
-/// `Margin` on `|q|` in units of its running mean g, with the width `rate/(1 − rate)·e^b`. b rises while too
-/// few labels are asked for and falls while too many are.
+/// `Margin` on `|q|` in units of its running mean g, with the width `rate/(1 − rate)·e^b`. b rises
+/// while too few labels are asked for and falls while too many are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
     rate: f64,
@@ -334,8 +335,9 @@ impl Budget {
     }
 }
 
-/// Asks where `|q| < 1.5·rate·g·e^b`, g the running mean of |q|, and for a small random share of the rest; b
-/// as in [`Budget`]. Before the first answer it asks for the first few events with a value other than 0.
+/// Asks where `|q| < 1.5·rate·g·e^b`, g the running mean of |q|, and for a small random share of
+/// the rest; b as in [`Budget`]. Before the first answer it asks for the first few events with a
+/// value other than 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quantile {
     rate: f64,

@@ -11,7 +11,8 @@ pub enum Sparsifier {
         share: f64,
         l1_radius: f64,
     },
-    /// Keep a random share of the d weights, drawn anew at every update. A baseline: O(d) per update.
+    /// Keep a random share of the d weights, drawn anew at every update. A baseline: O(d) per
+    /// update.
     RandomShare {
         share: f64,
     },
@@ -38,7 +39,8 @@ impl Sparsifier {
         }
     }
 
-    /// Sparsify a vector after a step on it: scale it back to its radius, then keep `kept` of its weights.
+    /// Sparsify a vector after a step on it: scale it back to its radius, then keep `kept` of its
+    /// weights.
     pub fn apply(self, weights: &mut Weights, vector: usize, kept: usize, draws: &mut Generator) {
         match self {
             Self::None => {}

@@ -2,10 +2,11 @@
 //!
 //! With margin `q = w·x`, label `y = ±1` and loss `l = max(0, m - y q)`, the first-order rules move
 //! `w_i += τ y x_i`; the second-order rules keep one variance `σ_i` per feature and move
-//! `w_i += α y σ_i x_i`. With several classes `y q` is the lead of the right class over the best other one. The
-//! step then moves two weight vectors, so the squared norm (or variance) is that of both.
-//! Crammer et al., *Online Passive-Aggressive Algorithms*, JMLR 7 (2006); *Adaptive Regularization
-//! of Weight Vectors* (2009); Dredze et al., *Confidence-Weighted Linear Classification* (2008).
+//! `w_i += α y σ_i x_i`. With several classes `y q` is the lead of the right class over the best
+//! other one. The step then moves two weight vectors, so the squared norm (or variance) is that of
+//! both. Crammer et al., *Online Passive-Aggressive Algorithms*, JMLR 7 (2006); *Adaptive
+//! Regularization of Weight Vectors* (2009); Dredze et al., *Confidence-Weighted Linear
+//! Classification* (2008).
 
 use crate::storage::weights::{Narrowing, Step};
 
@@ -123,8 +124,9 @@ impl UpdateRule {
         }
     }
 
-    /// The steps of the OLSF authors' published code: ‖x‖ in place of ‖x‖², a misplaced bracket, and an
-    /// update whenever `y q ≤ 1`. For replication only. Rules that their code does not have step as usual.
+    /// The steps of the OLSF authors' published code: ‖x‖ in place of ‖x‖², a misplaced bracket,
+    /// and an update whenever `y q ≤ 1`. For replication only. Rules that their code does not have
+    /// step as usual.
     pub fn legacy_step(self, input: &StepInput) -> Step {
         let (margin, norm) = (input.margin, input.squared_norm.sqrt());
         if norm == 0.0 || margin > 1.0 {

@@ -1,18 +1,19 @@
 //! A summary of an event: two features that are learned from every event, labelled or not.
 //!
-//! The *common factor* is the first principal component of the scaled values. Every feature has a loading
-//! `v`, which moves towards `u z` by steps of its own, so that features may be missing. A feature counts with
-//! `λ = v·n/(n + 10)·a`: rarely seen and irregular features hardly count. An event's score is
-//! `u = Σλz/√Σλ²`. The *energy* says how unusual the event is in any direction: it is the logarithm of the
-//! mean square. Both are standardised by their running mean and variance, and multiplied by D, the share of
-//! the event that is regular: for a text both are 0.
+//! The *common factor* is the first principal component of the scaled values. Every feature has a
+//! loading `v`, which moves towards `u z` by steps of its own, so that features may be missing. A
+//! feature counts with `λ = v·n/(n + 10)·a`: rarely seen and irregular features hardly count. An
+//! event's score is `u = Σλz/√Σλ²`. The *energy* says how unusual the event is in any direction: it
+//! is the logarithm of the mean square. Both are standardised by their running mean and variance,
+//! and multiplied by D, the share of the event that is regular: for a text both are 0.
 
 use serde::{Deserialize, Serialize};
 
 use crate::scaling::simd::F64x2;
 use crate::storage::math::ln;
 
-/// How many features are added to the end of an event: factor, energy and a constant, in this order.
+/// How many features are added to the end of an event: factor, energy and a constant, in this
+/// order.
 pub const OWN_FEATURES: usize = 3;
 /// The value of the constant.
 pub const CONSTANT: f64 = 0.3;
@@ -60,8 +61,8 @@ impl RunningMoments {
     }
 }
 
-/// Sums over the features of an event, two side by side. z may be taken before or after the event is scaled
-/// to length 1.
+/// Sums over the features of an event, two side by side. z may be taken before or after the event
+/// is scaled to length 1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SummarySums {
     /// z²

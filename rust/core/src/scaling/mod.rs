@@ -1,10 +1,11 @@
 //! The running scaler: brings raw values to one scale, learned from all events, labelled or not.
 //!
-//! Per feature it keeps a mean and a variance, which gross errors hardly move, and a *regularity* `a` in
-//! [0, 1]: 1 for a sensor that reports round after round, near 0 for a word. A regular feature is centred and
-//! scaled to its own deviation. An irregular feature keeps its zero, shares one scale with all irregular
-//! features and weighs more the rarer it is. Then the event is scaled to length 1. With an [`EventSummary`]
-//! the scaler also learns what events have in common, and gives each event's factor and energy.
+//! Per feature it keeps a mean and a variance, which gross errors hardly move, and a *regularity*
+//! `a` in [0, 1]: 1 for a sensor that reports round after round, near 0 for a word. A regular
+//! feature is centred and scaled to its own deviation. An irregular feature keeps its zero, shares
+//! one scale with all irregular features and weighs more the rarer it is. Then the event is scaled
+//! to length 1. With an [`EventSummary`] the scaler also learns what events have in common, and
+//! gives each event's factor and energy.
 
 pub mod event_summary;
 pub mod simd;
@@ -46,7 +47,8 @@ pub struct RunningScaler {
     capacity: Option<Capacity>,
 }
 
-/// What observing an event will change, computed by [`RunningScaler::observe`] before anything is changed.
+/// What observing an event will change, computed by [`RunningScaler::observe`] before anything is
+/// changed.
 #[derive(Default)]
 pub struct PendingStats {
     lanes: Vec<StatsLanes>,
@@ -140,8 +142,8 @@ impl RunningScaler {
         Ok(self.summary.as_ref().map_or([0.0; 2], |summary| summary.describe(&sums)))
     }
 
-    /// Scale an event of the stream with statistics that include it, and return its factor and energy.
-    /// The new statistics are left in `pending`; only [`Self::commit`] stores them.
+    /// Scale an event of the stream with statistics that include it, and return its factor and
+    /// energy. The new statistics are left in `pending`; only [`Self::commit`] stores them.
     pub fn observe(
         &self,
         stats_ids: &[FeatureId],
@@ -213,8 +215,8 @@ impl RunningScaler {
         lanes
     }
 
-    /// Store the statistics that [`Self::observe`] computed. New names get their stats ids, which are
-    /// filled in. If names are evicted, all earlier stats ids are invalid.
+    /// Store the statistics that [`Self::observe`] computed. New names get their stats ids, which
+    /// are filled in. If names are evicted, all earlier stats ids are invalid.
     pub fn commit(
         &mut self,
         pending: &PendingStats,
@@ -297,7 +299,8 @@ impl RunningScaler {
         }
     }
 
-    /// Adopt a saved state. The caller then calls [`Self::on_learned`] for each of the model's names.
+    /// Adopt a saved state. The caller then calls [`Self::on_learned`] for each of the model's
+    /// names.
     pub fn adopt(&mut self, state: &ScalerState<'_>) -> Result<(), &'static str> {
         state.check(self.summary.is_some())?;
         if self.capacity.is_some_and(|capacity| state.names.len() > capacity.most()) {
@@ -392,5 +395,364 @@ fn to_unit_length(lanes: &mut [StatsLanes], features: &mut [Feature], squares: f
         for (feature, z) in features.iter_mut().zip(pair.z.to_array()) {
             feature.value = z;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::EvictionPolicy;
+    use crate::storage::rng::Generator;
+
+    type Event<'a> = &'a [(&'a str, f64)];
+
+    fn features_of(event: Event<'_>) -> Vec<Feature> {
+        event.iter().map(|&(_, value)| Feature { id: UNKNOWN, value }).collect()
+    }
+
+    fn stats_ids_of(scaler: &RunningScaler, event: Event<'_>) -> Vec<FeatureId> {
+        event.iter().map(|&(name, _)| scaler.stats_id(Name::Text(name))).collect()
+    }
+
+    /// Observe and commit an event: its scaled values, and its factor and energy.
+    fn observe(scaler: &mut RunningScaler, event: Event<'_>) -> (Vec<f64>, [f64; 2]) {
+        let (mut features, mut stats_ids) = (features_of(event), stats_ids_of(scaler, event));
+        let mut pending = PendingStats::default();
+        let summary = scaler.observe(&stats_ids, &mut features, &mut pending).unwrap();
+        let names: Vec<Name<'_>> = event.iter().map(|&(name, _)| Name::Text(name)).collect();
+        scaler.commit(&pending, &mut stats_ids, &features, &names[..]);
+        (features.iter().map(|feature| feature.value).collect(), summary)
+    }
+
+    fn transform(scaler: &RunningScaler, event: Event<'_>) -> Vec<f64> {
+        let mut features = features_of(event);
+        let stats_ids = stats_ids_of(scaler, event);
+        scaler.transform(&stats_ids, &mut features, &mut PendingStats::default()).unwrap();
+        features.iter().map(|feature| feature.value).collect()
+    }
+
+    fn stats(scaler: &RunningScaler, name: &str) -> FeatureStats {
+        scaler.stats[scaler.stats_id(Name::Text(name)) as usize]
+    }
+
+    fn bytes_of(scaler: &RunningScaler) -> Vec<u8> {
+        rmp_serde::to_vec_named(&scaler.state()).unwrap()
+    }
+
+    fn limited(most: u32, policy: EvictionPolicy) -> RunningScaler {
+        RunningScaler::new(false, Some(Capacity { most, policy }))
+    }
+
+    /// The formulas of `stats.rs` for one feature, one at a time and without any shortcut.
+    #[derive(Clone, Copy, Default)]
+    struct Plain {
+        n: f64,
+        mean: f64,
+        squares: f64,
+        runs: f64,
+        first: Option<f64>,
+        last: Option<f64>,
+    }
+
+    impl Plain {
+        /// Count a value of this round; returns it as it was counted.
+        fn count(&mut self, value: f64, round: f64) -> f64 {
+            let mut counted = value;
+            if self.n >= 10.0 && self.squares > 0.0 {
+                let reach = 10.0 * (self.squares / self.n).sqrt();
+                counted = value.clamp(self.mean - reach, self.mean + reach);
+            }
+            self.runs += f64::from(u8::from(self.last == Some(round - 1.0)));
+            (self.first, self.last) = (self.first.or(Some(round)), Some(round));
+            self.n += 1.0;
+            let off = counted - self.mean;
+            self.mean += off / self.n;
+            self.squares += off * (counted - self.mean);
+            counted
+        }
+
+        fn regularity(&self) -> f64 {
+            if self.n < 2.0 { 0.0 } else { (2.0 * self.runs / (self.n - 1.0)).min(1.0).powi(4) }
+        }
+
+        fn scaled(&self, value: f64, round: f64, shared: Option<f64>) -> f64 {
+            let a = self.regularity();
+            let own = self.squares / self.n + (self.mean - a * self.mean).powi(2);
+            if own <= 1e-24 * self.mean * self.mean {
+                return 0.0; // constant
+            }
+            let shared = shared.map_or(own, |size| (size * size).clamp(0.01 * own, 100.0 * own));
+            let variance = own + (1.0 - a).powi(2) * (shared - own);
+            let off = (value - a * self.mean) / variance.sqrt();
+            let rarity = ((round + 1.0 - self.first.unwrap()) / self.n).max(1.0);
+            off.clamp(-3.0, 3.0) * (1.0 + rarity).ln()
+        }
+    }
+
+    #[test]
+    fn scaled_values_are_those_of_the_plain_formulas() {
+        const NAMES: [&str; 5] = ["always", "mostly", "half", "rare", "constant"];
+        let (mut scaler, mut draws) = (RunningScaler::default(), Generator::from_seed(5));
+        let (mut plain, mut weight, mut logs) = ([Plain::default(); 5], 0.0, 0.0);
+        for round in 0..120_u32 {
+            let mut event = Vec::new();
+            for (i, (name, share)) in NAMES.iter().zip([1.0, 0.9, 0.5, 0.05, 0.7]).enumerate() {
+                let value = if i == 4 { 7.0 } else { 10.0 * i as f64 + 4.0 * draws.uniform() };
+                let gross = if round == 60 { 1e6 } else { 1.0 };
+                if draws.uniform() < share {
+                    event.push((i, *name, value * gross));
+                }
+            }
+            let round = f64::from(round);
+            for &(i, _, value) in &event {
+                let counted = plain[i].count(value, round);
+                let rest = (1.0 - plain[i].regularity()).powi(2);
+                weight += rest;
+                logs += rest * counted.abs().ln();
+            }
+            let shared = (weight > 0.0).then(|| (logs / weight).exp());
+            let mut expected: Vec<f64> =
+                event.iter().map(|&(i, _, value)| plain[i].scaled(value, round, shared)).collect();
+            let length = expected.iter().map(|z| z * z).sum::<f64>().sqrt();
+            if length > 0.0 {
+                for z in &mut expected {
+                    *z /= length;
+                }
+            }
+            let event: Vec<(&str, f64)> = event.iter().map(|&(_, name, x)| (name, x)).collect();
+            let (found, _) = observe(&mut scaler, &event);
+            for (z, wanted) in found.iter().zip(&expected) {
+                assert!((z - wanted).abs() < 1e-9, "{round}: {found:?} {expected:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_statistics_of_a_sensor_are_its_mean_and_its_squared_deviations() {
+        let mut scaler = RunningScaler::default();
+        for value in [1.0, 2.0, 6.0] {
+            observe(&mut scaler, &[("sensor", value)]);
+        }
+        let FeatureStats { n, mean, squares, runs, regularity, .. } = stats(&scaler, "sensor");
+        assert_eq!((n, runs, regularity), (3.0, 2.0, 1.0));
+        assert!((mean - 3.0).abs() < 1e-15 && (squares - 14.0).abs() < 1e-12); // 4 + 1 + 9
+    }
+
+    #[test]
+    fn a_gross_error_is_counted_as_ten_deviations() {
+        let mut scaler = RunningScaler::default();
+        for i in 0..10 {
+            observe(&mut scaler, &[("sensor", if i % 2 == 0 { 1.0 } else { -1.0 })]);
+        }
+        observe(&mut scaler, &[("sensor", 1e6)]); // mean 0 and deviation 1: counted as 10
+        let FeatureStats { mean, squares, .. } = stats(&scaler, "sensor");
+        assert!((mean - 10.0 / 11.0).abs() < 1e-12);
+        assert!((squares - (10.0 + 10.0 * (10.0 - 10.0 / 11.0))).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_sensor_is_centred_and_a_word_keeps_its_zero() {
+        let mut scaler = RunningScaler::default();
+        for round in 0..40 {
+            let sensor = ("sensor", 20.0 + f64::from(round % 2));
+            let word = ("word", 2.0);
+            let event = [sensor, word];
+            observe(&mut scaler, if round % 4 == 0 { &event } else { &event[..1] });
+        }
+        assert_eq!(stats(&scaler, "word").regularity, 0.0);
+        assert!(transform(&scaler, &[("sensor", 20.5)])[0].abs() < 1e-12); // the mean
+        assert!(transform(&scaler, &[("sensor", 20.0), ("word", 0.0)])[0] < 0.0);
+        assert_eq!(transform(&scaler, &[("word", 0.0), ("sensor", 21.0)])[0], 0.0);
+        assert!(transform(&scaler, &[("word", 1.0), ("sensor", 21.0)])[0] > 0.0);
+    }
+
+    #[test]
+    fn a_rare_word_weighs_more_by_the_logarithm_of_its_rarity() {
+        let mut scaler = RunningScaler::default();
+        let mut last = Vec::new();
+        for round in 0..=40 {
+            let both = [("often", 1.0), ("rare", 1.0)];
+            let event: Event<'_> = match round {
+                0 | 20 | 40 => &both,
+                even if even % 2 == 0 => &both[..1],
+                _ => &[("other", 1.0)],
+            };
+            last = observe(&mut scaler, event).0;
+        }
+        // In 41 rounds one was seen 21 times, the other 3 times. Both share the scale.
+        let expected = (1.0_f64 + 41.0 / 3.0).ln() / (1.0_f64 + 41.0 / 21.0).ln();
+        assert!((last[1] / last[0] - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_event_is_scaled_to_length_1_unless_every_value_is_0() {
+        let mut scaler = RunningScaler::default();
+        assert_eq!(observe(&mut scaler, &[("a", 3.0), ("b", 0.0)]).0, [1.0, 0.0]);
+        assert_eq!(observe(&mut scaler, &[("new", 0.0)]).0, [0.0]);
+        for round in 0..20 {
+            let event = [("a", f64::from(round % 3)), ("b", f64::from(round % 5)), ("c", 1.0)];
+            let length: f64 = observe(&mut scaler, &event).0.iter().map(|z| z * z).sum();
+            assert!((length - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(observe(&mut scaler, &[]).0, []);
+    }
+
+    #[test]
+    fn neither_transform_nor_observe_without_commit_changes_anything() {
+        let mut scaler = RunningScaler::new(true, None);
+        for round in 0..20 {
+            observe(&mut scaler, &[("a", f64::from(round % 3)), ("b", f64::from(round % 5))]);
+        }
+        let before = bytes_of(&scaler);
+        let event = [("a", 5.0), ("b", -1.0), ("new", 2.0)];
+        assert_eq!(transform(&scaler, &event)[2], 0.0); // a name never observed counts as 0
+        let (mut features, stats_ids) = (features_of(&event), stats_ids_of(&scaler, &event));
+        let mut pending = PendingStats::default();
+        scaler.observe(&stats_ids, &mut features, &mut pending).unwrap();
+        assert!(bytes_of(&scaler) == before);
+    }
+
+    #[test]
+    fn a_value_whose_square_could_overflow_is_refused() {
+        let scaler = RunningScaler::default();
+        for value in [1e141, -1e300] {
+            let (mut features, mut pending) =
+                (features_of(&[("a", value)]), PendingStats::default());
+            let refused = scaler.observe(&[UNKNOWN], &mut features, &mut pending);
+            assert!(matches!(refused, Err(Error::Step(_))), "{refused:?}");
+            let refused = scaler.transform(&[UNKNOWN], &mut features, &mut pending);
+            assert!(matches!(refused, Err(Error::Step(_))), "{refused:?}");
+        }
+        let (mut features, mut pending) = (features_of(&[("a", 1e140)]), PendingStats::default());
+        assert!(scaler.observe(&[UNKNOWN], &mut features, &mut pending).is_ok());
+    }
+
+    #[test]
+    fn the_names_observed_longest_ago_are_evicted() {
+        let mut scaler = limited(3, EvictionPolicy::Oldest);
+        for name in ["a", "b", "c", "a", "d"] {
+            observe(&mut scaler, &[(name, 1.0)]);
+        }
+        let names: Vec<Name<'_>> = scaler.vocabulary().names().collect();
+        assert_eq!(names, ["a", "c", "d"].map(Name::Text));
+        assert_eq!(stats(&scaler, "a").n, 2.0);
+        observe(&mut scaler, &[("d", 1.0), ("e", 1.0), ("f", 1.0)]);
+        let names: Vec<Name<'_>> = scaler.vocabulary().names().collect();
+        assert_eq!(names, ["d", "e", "f"].map(Name::Text)); // none of the current event
+    }
+
+    #[test]
+    fn room_is_what_the_event_and_the_policy_leave() {
+        let mut evicting = limited(3, EvictionPolicy::Oldest);
+        let mut refusing = limited(3, EvictionPolicy::Refuse);
+        for scaler in [&mut evicting, &mut refusing] {
+            observe(scaler, &[("a", 1.0), ("b", 1.0)]);
+        }
+        assert_eq!(evicting.room(&[0, UNKNOWN, UNKNOWN]), None); // b makes room
+        assert_eq!(evicting.room(&[0, UNKNOWN, UNKNOWN, UNKNOWN]), Some(2));
+        assert_eq!(refusing.room(&[0, UNKNOWN, UNKNOWN]), Some(1));
+        assert_eq!(refusing.room(&[0, UNKNOWN]), None);
+        assert_eq!(RunningScaler::default().room(&[UNKNOWN; 9]), None);
+    }
+
+    #[test]
+    fn a_restored_scaler_has_the_same_bytes_and_continues_in_the_same_way() {
+        for summary in [false, true] {
+            let mut scaler = RunningScaler::new(summary, None);
+            for round in 0..30 {
+                let event = [("a", f64::from(round % 7)), ("b", 1.0), ("c", f64::from(round % 4))];
+                observe(&mut scaler, if round % 3 == 0 { &event } else { &event[..1] });
+            }
+            let mut restored = RunningScaler::new(summary, None);
+            restored.adopt(&scaler.state()).unwrap();
+            assert!(bytes_of(&restored) == bytes_of(&scaler));
+            for event in [&[("b", 2.0), ("c", 1.0)][..], &[("a", 3.0), ("new", 1.0)]] {
+                assert_eq!(observe(&mut restored, event), observe(&mut scaler, event));
+            }
+            assert!(bytes_of(&restored) == bytes_of(&scaler));
+        }
+    }
+
+    #[test]
+    fn a_state_that_is_impossible_is_refused() {
+        type Change<'a> = &'a dyn Fn(&mut ScalerState<'_>);
+        let mut scaler = RunningScaler::default();
+        for value in [1.0, 2.0] {
+            observe(&mut scaler, &[("a", value), ("b", 1.0)]);
+        }
+        let refusal = |summary: bool, change: Change<'_>| {
+            let mut state = scaler.state();
+            change(&mut state);
+            RunningScaler::new(summary, None).adopt(&state).err()
+        };
+        assert_eq!(refusal(false, &|_| ()), None);
+        let cases: [(Change<'_>, &str); 9] = [
+            (&|state| state.names[1] = state.names[0], "impossible"),
+            (&|state| state.seen[1] = 0, "impossible"),
+            (&|state| state.squares[0] = -1.0, "impossible"),
+            (&|state| state.first[0] = 5, "impossible"),
+            (&|state| state.last[0] = 2, "impossible"),
+            (&|state| state.means[1] = f64::INFINITY, "too large or not finite"),
+            (&|state| state.shared_scale.log_size = 1e3, "too large or not finite"),
+            (&|state| state.rounds = u64::MAX, "a counter is too large"),
+            (&|state| state.means.truncate(1), "not as long as their names"),
+        ];
+        for (change, part) in cases {
+            let sentence = refusal(false, change).unwrap();
+            assert!(sentence.contains(part), "{sentence}");
+        }
+        assert!(refusal(true, &|_| ()).is_some()); // there is no summary in it
+        let few = Some(Capacity { most: 1, policy: EvictionPolicy::Oldest });
+        let refused = RunningScaler::new(false, few).adopt(&scaler.state());
+        assert_eq!(refused, Err("it has statistics of more names than it should"));
+    }
+
+    #[test]
+    fn sensors_that_move_together_have_a_common_factor() {
+        let mut scaler = RunningScaler::new(true, None);
+        let names = ["up", "down", "alone"];
+        let (mut agree, mut clear) = (0, 0);
+        for round in 0..400_u32 {
+            let common = f64::from(round * 7 % 13) - 6.0;
+            let alone = f64::from(round * 5 % 11) - 5.0;
+            let event = [(names[0], 50.0 + common), (names[1], -3.0 * common), (names[2], alone)];
+            let (_, [factor, energy]) = observe(&mut scaler, &event);
+            assert!(factor.abs() <= 1.5 && energy.abs() <= 0.9); // 0.5·3 and 0.3·3
+            let sign = stats(&scaler, "up").loading.signum();
+            if round >= 100 && common.abs() >= 4.0 {
+                clear += 1;
+                agree += u32::from(factor * common * sign > 0.0);
+            }
+        }
+        assert!(agree * 10 > clear * 9, "{agree} of {clear}");
+        let [up, down, alone] = names.map(|name| stats(&scaler, name).loading);
+        assert!(up * down < 0.0 && alone.abs() < 0.3 * up.abs(), "{up} {down} {alone}");
+    }
+
+    #[test]
+    fn the_factor_of_an_earlier_event_follows_the_current_loadings() {
+        let mut scaler = RunningScaler::new(true, None);
+        let names = ["up", "down", "alone"];
+        let (mut first, mut last) = ((Vec::new(), 0.0), (Vec::new(), 0.0));
+        for round in 0..300_u32 {
+            let common = f64::from(round * 7 % 13) - 6.0;
+            let event = [(names[0], common), (names[1], -common), (names[2], f64::from(round % 2))];
+            let (values, [factor, _]) = observe(&mut scaler, &event);
+            if round == 0 {
+                for name in names {
+                    scaler.on_learned(Name::Text(name)); // the model's ids are 0, 1 and 2
+                }
+            }
+            let feature = |(id, value)| Feature { id, value };
+            last = ((0..).zip(values).map(feature).collect(), factor);
+            if round == 20 {
+                first = last.clone();
+            }
+        }
+        // Right after an event its own step of the loadings is all that has changed.
+        assert!((scaler.factor(&last.0).unwrap() - last.1).abs() < 0.02);
+        let now = scaler.factor(&first.0).unwrap();
+        assert!(now != first.1 && now.is_finite());
+        assert_eq!(RunningScaler::default().factor(&last.0), None); // without a summary
     }
 }

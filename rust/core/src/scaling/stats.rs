@@ -1,9 +1,11 @@
-//! The arithmetic of the running scaler: the statistics of a feature, updated for two features at a time.
+//! The arithmetic of the running scaler: the statistics of a feature, updated for two features at a
+//! time.
 //!
 //! With n values seen, mean m and sum of squared deviations S, the regularity of a feature is
-//! `a = min(1, 2·runs/(n − 1))⁴`. Its centre is `a m` and its variance `S/n + (m − a m)²`. With the weight
-//! `(1 − a)²` the variance is replaced by one that all irregular features share. A scaled value is its number of
-//! deviations from the centre, at most 3, times its rarity `ln(1 + max(1, rounds since the first/n))`.
+//! `a = min(1, 2·runs/(n − 1))⁴`. Its centre is `a m` and its variance `S/n + (m − a m)²`. With the
+//! weight `(1 − a)²` the variance is replaced by one that all irregular features share. A scaled
+//! value is its number of deviations from the centre, at most 3, times its rarity
+//! `ln(1 + max(1, rounds since the first/n))`.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +39,8 @@ pub struct FeatureStats {
     pub regularity: f64,
 }
 
-/// Fills the second lane if the number of features is odd. Its value is 0; once observed its regularity is 1.
+/// Fills the second lane if the number of features is odd. Its value is 0; once observed its
+/// regularity is 1.
 pub const PADDING: FeatureStats = FeatureStats {
     n: 1.0,
     mean: 0.0,
@@ -99,8 +102,8 @@ fn is_regular(n: F64x2, runs: F64x2) -> F64x2 {
     (runs + runs).simd_ge((n - F64x2::ONE).fast_max(F64x2::ONE))
 }
 
-/// Two features of an event side by side: their values, their statistics, and what is computed from them.
-/// A lane without a feature is filled by [`PADDING`].
+/// Two features of an event side by side: their values, their statistics, and what is computed from
+/// them. A lane without a feature is filled by [`PADDING`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StatsLanes {
     pub value: F64x2,
@@ -141,8 +144,8 @@ impl StatsLanes {
         }
     }
 
-    /// Update the statistics with the values by Welford's step, gross errors clipped. Values of irregular
-    /// features are added to the `sizes`.
+    /// Update the statistics with the values by Welford's step, gross errors clipped. Values of
+    /// irregular features are added to the `sizes`.
     #[inline(always)]
     pub fn observe(self, sizes: &mut LogSizes) -> Self {
         let Self { value, n, mean, squares, runs, .. } = self;

@@ -1,18 +1,19 @@
 //! An indexed min-heap over the non-zero weights: finds the smallest, which is set to 0 first.
 //!
-//! Entries are ordered by (key, newest id first), so among equal weights the older id is kept. The order
-//! is total, so what is popped depends on the weights alone and not on the history of the heap.
+//! Entries are ordered by (key, newest id first), so among equal weights the older id is kept. The
+//! order is total, so what is popped depends on the weights alone and not on the history of the
+//! heap.
 //!
-//! Keys are updated lazily. Most weights grow in most steps, and few of them are ever among the smallest.
-//! So an entry whose key has grown is not moved. Invariant: the key of an entry is at most the current
-//! one. It is corrected when the entry comes to the top.
+//! Keys are updated lazily. Most weights grow in most steps, and few of them are ever among the
+//! smallest. So an entry whose key has grown is not moved. Invariant: the key of an entry is at
+//! most the current one. It is corrected when the entry comes to the top.
 
 use crate::event::{FeatureId, UNKNOWN};
 use crate::storage::index_remap::IndexRemap;
 
-/// A key and its id as one number, so that one comparison orders them. The high bits are those of the
-/// key, which rise with a positive float; the low bits are the complement of the id, so that the newest
-/// comes first.
+/// A key and its id as one number, so that one comparison orders them. The high bits are those of
+/// the key, which rise with a positive float; the low bits are the complement of the id, so that
+/// the newest comes first.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct HeapEntry(u128);
 
@@ -31,7 +32,8 @@ impl HeapEntry {
     }
 }
 
-/// Children per entry. Four give few levels, so that few entries move, and lie side by side in memory.
+/// Children per entry. Four give few levels, so that few entries move, and lie side by side in
+/// memory.
 const BRANCHES: usize = 4;
 
 #[derive(Clone, Debug, Default)]
@@ -50,8 +52,8 @@ impl Heap {
         self.positions.fill(UNKNOWN);
     }
 
-    /// Add an id and remove the smallest, which may be the same one. Returns the id that was removed.
-    /// `current_key` gives the keys of the others.
+    /// Add an id and remove the smallest, which may be the same one. Returns the id that was
+    /// removed. `current_key` gives the keys of the others.
     pub fn push_pop(
         &mut self,
         id: FeatureId,

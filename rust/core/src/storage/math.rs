@@ -1,10 +1,11 @@
 //! The exponential and the logarithm of the whole core, and functions made of them.
 //!
-//! The functions of the system's library differ in their last bits between machines, and so would every saved
-//! byte that depends on them. These give the same bits everywhere, for one number or for two side by side
-//! (`scaling::simd` has the logarithm of two). They take less time than those of the `libm` crate: 6.9
-//! against 8.4 ns per exponential and 6.3 against 6.8 ns per logarithm when they were chosen. The error of both
-//! is about 1e-16 of the result, or of 1 if that is larger. They have no branch except for subnormal numbers.
+//! The functions of the system's library differ in their last bits between machines, and so would
+//! every saved byte that depends on them. These give the same bits everywhere, for one number or
+//! for two side by side (`scaling::simd` has the logarithm of two). They take less time than those
+//! of the `libm` crate: 6.9 against 8.4 ns per exponential and 6.3 against 6.8 ns per logarithm
+//! when they were chosen. The error of both is about 1e-16 of the result, or of 1 if that is
+//! larger. They have no branch except for subnormal numbers.
 
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -33,8 +34,8 @@ const FARTHEST: f64 = 1_000.0;
 
 /// The natural logarithm of a positive, finite number.
 ///
-/// With `x = 2^k·m` and m in [√½, √2), `ln x = k ln 2 + 2 artanh(s)`, `s = (m − 1)/(m + 1)`, whose series
-/// in s² < 0.0295 needs ten terms.
+/// With `x = 2^k·m` and m in [√½, √2), `ln x = k ln 2 + 2 artanh(s)`, `s = (m − 1)/(m + 1)`, whose
+/// series in s² < 0.0295 needs ten terms.
 #[inline]
 pub fn ln(x: f64) -> f64 {
     let tiny = x < f64::MIN_POSITIVE;
@@ -56,8 +57,8 @@ pub fn ln(x: f64) -> f64 {
 
 /// The exponential of any number: 0 or infinite where that is the nearest float.
 ///
-/// `e^x = 2^k·e^r` with |r| ≤ ½ ln 2, whose series needs fourteen terms. 2^k is applied as two factors,
-/// because 2^k alone may be beyond the floats where the result is not.
+/// `e^x = 2^k·e^r` with |r| ≤ ½ ln 2, whose series needs fourteen terms. 2^k is applied as two
+/// factors, because 2^k alone may be beyond the floats where the result is not.
 #[inline]
 pub fn exp(x: f64) -> f64 {
     let x = x.clamp(-FARTHEST, FARTHEST);

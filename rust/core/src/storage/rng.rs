@@ -1,6 +1,6 @@
 //! The two generators of a learner: xoshiro256++ (Blackman and Vigna), seeded by `SplitMix64`.
 //!
-//! Written out because its four words are part of the saved state and of the plain reference.
+//! Implemented here because its four words are part of the saved state and of the plain reference.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generator {

@@ -1,7 +1,7 @@
 //! Feature names and their ids.
 //!
-//! A name gets the next id when it is first learned. When names are evicted the others are renumbered in
-//! their order, so that an older name always has a smaller id.
+//! A name gets the next id when it is first learned. When names are evicted the others are
+//! renumbered in their order, so that an older name always has a smaller id.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;

@@ -1,8 +1,9 @@
-//! The weights: one row per feature and one column per weight vector (one vector for two classes, otherwise one
-//! per class).
+//! The weights: one row per feature and one column per weight vector (one vector for two classes,
+//! otherwise one per class).
 //!
-//! A vector is stored as `w = scale·v`, so that scaling all of it is O(1). Beside it stands what its sparsifier
-//! needs: a compensated norm of `v` and a heap of its non-zero values. Scaling never changes the order of
+//! A vector is stored as `w = scale·v`, so that scaling all of it is O(1). Beside it stands what
+//! its sparsifier needs: a compensated norm of `v` and a heap of its non-zero values. Scaling never
+//! changes the order of
 //! |v|, so the heap pops exactly the smallest |w|.
 
 use crate::event::{Feature, FeatureId, UNKNOWN};
@@ -18,7 +19,8 @@ pub(crate) const TINY: f64 = 1e-300;
 pub(crate) const SMALLEST_SCALE: f64 = 1e-100;
 /// No sum, square or product of stored values and steps overflows while they are below this.
 const SAFE: f64 = 1e150;
-/// A norm is summed again from the values after so many steps, or after d if that is more: O(1) per step.
+/// A norm is summed again from the values after so many steps, or after d if that is more: O(1) per
+/// step.
 pub(crate) const RESUM_AFTER: u64 = 4096;
 
 /// Which norm of its stored values a weight vector keeps up to date.
@@ -42,7 +44,8 @@ impl Upkeep {
     pub const NONE: Self = Self { norm: Norm::None, ranked: false };
 }
 
-/// What a label does to the weights: `w *= shrink`, `w_i += length·y·x_i` (times σ_i), and a change of σ_i.
+/// What a label does to the weights: `w *= shrink`, `w_i += length·y·x_i` (times σ_i), and a change
+/// of σ_i.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub shrink: f64,
@@ -259,7 +262,8 @@ impl Weights {
         self.vectors[vector].scale * sum
     }
 
-    /// `w·x` of one vector as four sums side by side: faster than [`Self::dot`], but rounded differently.
+    /// `w·x` of one vector as four sums side by side: faster than [`Self::dot`], but rounded
+    /// differently.
     pub fn dot_unrolled(&self, vector: usize, features: &[Feature]) -> f64 {
         let product = |feature: &Feature| {
             let value = self.values.get(self.index(feature.id, vector));
@@ -277,8 +281,8 @@ impl Weights {
         self.vectors[vector].scale * (((a + b) + (c + d)) + rest)
     }
 
-    /// `w·x` of one vector and ‖x‖², each summed in the event's order. One pass for both costs hardly more
-    /// than for one.
+    /// `w·x` of one vector and ‖x‖², each summed in the event's order. One pass for both costs
+    /// hardly more than for one.
     pub fn dot_and_norm(&self, vector: usize, features: &[Feature]) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
         for feature in features {
@@ -411,7 +415,7 @@ impl Weights {
         }
     }
 
-    /// Scale a vector back to a radius of its norm, if it has outgrown it.
+    /// If the norm of a vector is above the radius, scale the vector back to it.
     pub fn scale_back(&mut self, vector: usize, radius: f64) {
         let part = &mut self.vectors[vector];
         let size = match self.upkeep.norm {
@@ -436,8 +440,9 @@ impl Weights {
 
     /// Keep the `kept` largest weights of a vector that is ranked, and set the others to 0.
     ///
-    /// The heap always holds the largest. So a weight that a step made non-zero is either among them or is
-    /// set to 0 at once. The heap holds more than `kept` only where features were evicted and d fell.
+    /// The heap always holds the largest. So a weight that a step made non-zero is either among
+    /// them or is set to 0 at once. The heap holds more than `kept` only where features were
+    /// evicted and d fell.
     pub fn keep_largest(&mut self, vector: usize, kept: usize) {
         let newly_nonzero = std::mem::take(&mut self.vectors[vector].newly_nonzero);
         for &id in &newly_nonzero {
@@ -495,8 +500,8 @@ impl Weights {
         }
     }
 
-    /// If the scale is small: `v *= scale, scale = 1`. This is monotone, so the heap stays in order. Where
-    /// there is a heap, all values outside it are 0.
+    /// If the scale is small: `v *= scale, scale = 1`. This is monotone, so the heap stays in
+    /// order. Where there is a heap, all values outside it are 0.
     fn fold_if_small(&mut self, vector: usize) {
         let scale = self.vectors[vector].scale;
         if scale >= SMALLEST_SCALE {

@@ -1,5 +1,5 @@
-//! Runs libFuzzer on the target that `FUZZ_TARGET` names. First writes the target's seeds into the folder
-//! `FUZZ_SEEDS`.
+//! Runs libFuzzer on the target that `FUZZ_TARGET` names. First writes the target's seeds into the
+//! folder `FUZZ_SEEDS`.
 #![no_main]
 
 use std::path::PathBuf;

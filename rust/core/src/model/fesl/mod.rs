@@ -1,18 +1,20 @@
 //! FESL: one feature space is replaced by another, and for a few rounds events carry both.
 //!
-//! A period's model is f2 = w·x with gradient steps of length `step`/√t, t counted from the start of the
-//! period. When its names are replaced by others, a new period begins with w = 0 on the new names. The old model
-//! is still used through the map of [`ridge_map`], f1 = w1·ψ(x), and [`TwoExperts`] gives the weights of the
-//! two. Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
+//! A period's model is f2 = w·x with gradient steps of length `step`/√t, t counted from the start
+//! of the period. When its names are replaced by others, a new period begins with w = 0 on the new
+//! names. The old model is still used through the map of [`ridge_map`], f1 = w1·ψ(x), and
+//! [`TwoExperts`] gives the weights of the two. Hou, Zhang and Zhou, *Learning with Feature
+//! Evolvable Streams*, NIPS 2017.
 //!
 //! **Periods are found from the names.** The last B examples are stored. A name is *old* if the period saw it
-//! before them. An example with features but without any old name begins the next period, once this one has
-//! lasted for 2B examples (earlier, on sparse events, too few names are old for their absence to mean anything).
-//! The old and the other names of the stored examples give the map. When they were learned it was not known
-//! which names would vanish, so `weights` learned from all names; but w1 must have learned from old names only.
-//! Therefore the weights of B examples ago are kept too (`lagged`), and the B examples are learned again from
-//! there without the other names. Their Gram matrix suffices for that: O(B²·n + B³) once per period, and for
-//! each prediction of an event that would begin a period.
+//! before them. An example with features but without any old name begins the next period, once this
+//! one has lasted for 2B examples (earlier, on sparse events, too few names are old for their
+//! absence to mean anything). The old and the other names of the stored examples give the map. When
+//! they were learned it was not known which names would vanish, so `weights` learned from all
+//! names; but w1 must have learned from old names only. Therefore the weights of B examples ago are
+//! kept too (`lagged`), and the B examples are learned again from there without the other names.
+//! Their Gram matrix suffices for that: O(B²·n + B³) once per period, and for each prediction of an
+//! event that would begin a period.
 
 pub mod ridge_map;
 
@@ -122,7 +124,8 @@ pub struct FeslState {
     experts: TwoExperts,
 }
 
-/// Both models' predictions for an event: in the current period, or in the one that the event begins.
+/// Both models' predictions for an event: in the current period, or in the one that the event
+/// begins.
 struct TwoForecasts<'a> {
     switch: bool,
     map: Option<std::borrow::Cow<'a, RidgeMap>>,
