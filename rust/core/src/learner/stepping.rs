@@ -81,10 +81,6 @@ mod tests {
     };
     use crate::rules::query::QueryRule;
 
-    fn nothing(_: &Learner, _: &Decision) -> Result<(), Error> {
-        Ok(())
-    }
-
     #[test]
     fn a_label_that_does_not_fit_a_record_that_fails_and_a_step_too_long_change_nothing() {
         let event = [("a", 1.0), ("new", 2.0)];
@@ -93,7 +89,7 @@ mod tests {
             let (before, names) = (bytes_of(&learner), names_of(&event));
             let label = misfit(learner.labels());
             let mut buffer = looked_up(&learner, &event).unwrap();
-            let failed = learner.step(&mut buffer, &names[..], Some(&label), nothing);
+            let failed = learner.step(&mut buffer, &names[..], Some(&label), |_, _| Ok(()));
             if failed.is_ok() {
                 continue; // it did not ask, so it did not look at the label
             }
