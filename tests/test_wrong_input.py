@@ -992,7 +992,7 @@ def test_a_file_that_cannot_be_opened_is_named(
 def test_a_decision_whose_pickle_was_altered_is_refused() -> None:
     restore, parts = hw.Linear().decide_one({"rain": 1.0, "wind": 2.0}).__reduce__()
     assert restore(*parts).features == {"rain": 1.0, "wind": 2.0}
-    *before, seen_as, whole = parts
+    *before, seen_as, summary, identity, number = parts
     with pytest.raises(AnswerError, match=r"decision: expected a value .* each feature") as caught:
-        restore(*before, seen_as[:1], whole)
+        restore(*before, seen_as[:1], summary, identity, number)
     assert_readable(str(caught.value))

@@ -8,6 +8,8 @@ HeadwaterError
 ├── AnswerError      an answer does not fit its decision: it was answered before
 ├── StepError        learning this event would make a number infinite; nothing was learned
 ├── BusyError        a signal handler or finalizer used a learner that its thread was using
+├── PoisonedError    a fault inside the core left a learner half changed; it is of no use any more
+├── OutputError      what a run writes cannot be written; what was written and learned agree
 ├── EventFileError   a file of events, or a line of it, cannot be read; the events before are done
 ├── ModelFileError   a saved model is damaged, foreign or from a newer version
 └── DatasetError     a data set is not there, cannot be fetched, or is not what it should be
@@ -44,6 +46,14 @@ class StepError(HeadwaterError, ArithmeticError):
 
 class BusyError(HeadwaterError, RuntimeError):
     """A signal handler or a finalizer used a learner that its own thread was using."""
+
+
+class PoisonedError(HeadwaterError, RuntimeError):
+    """A fault inside the core interrupted a learner half-way; it cannot be used any more."""
+
+
+class OutputError(HeadwaterError, OSError):
+    """What a run writes cannot be written; what was written and what was learned agree."""
 
 
 class EventFileError(HeadwaterError, ValueError):

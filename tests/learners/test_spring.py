@@ -653,27 +653,6 @@ def test_learning_is_deciding_and_answering() -> None:
     assert state_of(deciding).dual == state_of(learning).dual
 
 
-def test_a_name_learned_before_it_is_shown_joins_the_factor_when_it_is() -> None:
-    """An answer to another learner's decision brings names that the view has never shown."""
-    other, model = hw.Spring(seed=1), hw.Spring()
-    rows = [event for event, _ in sensors(7, 300)]
-    for event in rows[:150]:
-        other.decide_one(event)
-        model.decide_one({"z": event.get("a", 0.0)})
-    model.answer(other.decide_one(rows[150]), True)
-    for event in rows[151:]:
-        model.decide_one(event)
-    before = state_of(model)
-    seen, expected = observe(before, rows[-1])
-    expected = answer(expected, seen, 0, False)
-    model.learn_one(rows[-1], False)
-    assert_same(state_of(model), expected)
-    again = hw.from_bytes(model.to_bytes())
-    for one in (model, again):
-        one.learn_one(rows[0], True)
-    assert again.to_bytes() == model.to_bytes()
-
-
 def test_the_learners_own_names_are_refused() -> None:
     model = hw.Spring()
     for name in OWN:

@@ -19,7 +19,13 @@ pub enum Error {
     File(String),
     /// A learner or a file that is in use, so that waiting for it could never end.
     Busy(String),
-    /// The caller stopped a batch or a file. The rows before are done.
+    /// An answer that does not fit its decision.
+    Answer(String),
+    /// A fault of the program interrupted the learner half-way; it cannot be used any more.
+    Poisoned(String),
+    /// What a run writes cannot be written; nothing was learned from the event that it was about.
+    Output(String),
+    /// The caller asked a batch to stop; the rows before are done.
     Interrupted,
 }
 
@@ -32,7 +38,10 @@ impl fmt::Display for Error {
             | Self::Step(text)
             | Self::State(text)
             | Self::File(text)
-            | Self::Busy(text) => f.write_str(text),
+            | Self::Busy(text)
+            | Self::Answer(text)
+            | Self::Poisoned(text)
+            | Self::Output(text) => f.write_str(text),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

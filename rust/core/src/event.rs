@@ -1,5 +1,7 @@
 //! What an event is made of: named features with values.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// The number of a feature's name: names are numbered in the order in which they are learned.
@@ -22,7 +24,7 @@ impl std::fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
-            Self::Text(text) => f.write_str(&quoted(text)),
+            Self::Text(text) => f.write_str(&quoted(&shortened(text))),
         }
     }
 }
@@ -38,6 +40,36 @@ pub fn quoted(text: &str) -> String {
         }
     }
     quoted + "'"
+}
+
+/// A text that is too long for a sentence, without its middle.
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    const START: usize = 48;
+    const END: usize = 24;
+    let start = text.char_indices().nth(START);
+    let end = text.char_indices().rev().nth(END - 1);
+    match (start, end) {
+        (Some((start, _)), Some((end, _))) if start < end => {
+            Cow::Owned(format!("{}...{}", &text[..start], &text[end..]))
+        }
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// No name is longer, in bytes: one that is long and new in every event would fill the memory.
+pub const LONGEST_NAME: usize = 1_024;
+
+impl Name<'_> {
+    /// Refuse a name that is too long.
+    pub fn check_length(self) -> Result<(), String> {
+        match self {
+            Self::Text(text) if text.len() > LONGEST_NAME => Err(format!(
+                "feature {self} has a name of {} bytes; at most {LONGEST_NAME} are allowed.",
+                text.len()
+            )),
+            Self::Text(_) | Self::Number(_) => Ok(()),
+        }
+    }
 }
 
 /// The names of one event's features, by position.
@@ -56,4 +88,26 @@ impl Names for [Name<'_>] {
 pub struct Feature {
     pub id: FeatureId,
     pub value: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_loses_its_middle_and_no_character_is_cut() {
+        assert_eq!(shortened("short"), "short");
+        let long = "ä".repeat(1_000) + "end";
+        let shown = shortened(&long);
+        assert!(shown.chars().count() < 80 && shown.starts_with('ä') && shown.ends_with("end"));
+        assert!(Name::Text(&long).to_string().chars().count() < 80);
+    }
+
+    #[test]
+    fn a_name_has_at_most_1024_bytes() {
+        assert!(Name::Text(&"x".repeat(LONGEST_NAME)).check_length().is_ok());
+        let sentence = Name::Text(&"x".repeat(LONGEST_NAME + 1)).check_length().unwrap_err();
+        assert!(sentence.contains("1025 bytes") && sentence.len() < 200, "{sentence}");
+        assert!(Name::Number(i64::MIN).check_length().is_ok());
+    }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::event::quoted;
+use crate::event::{quoted, shortened};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged, expecting = "a class must be a text, a 64-bit integer or a bool")]
@@ -48,7 +48,7 @@ impl std::fmt::Display for Label {
             Self::Bool(false) => f.write_str("False"),
             Self::Int(number) => write!(f, "{number}"),
             Self::Real(number) => write!(f, "{number}"),
-            Self::Text(text) => f.write_str(&quoted(text)),
+            Self::Text(text) => f.write_str(&quoted(&shortened(text))),
         }
     }
 }

@@ -32,7 +32,7 @@ pub use error::Error;
 pub use event::{Feature, FeatureId, Name, Names, UNKNOWN};
 pub use label::{Label, Labels};
 pub use learner::decision::Decision;
-pub use learner::decision_writer::DecisionWriter;
+pub use learner::decision_writer::{DecisionSink, DecisionWriter, Output};
 pub use learner::event_buffer::EventBuffer;
 pub use learner::file::{Progress, RunCounts};
 pub use learner::history::FeatureHistory;

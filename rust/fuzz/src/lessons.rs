@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use headwater_core::batch::{Batch, ColumnNames, RowArrays};
-use headwater_core::{Error, EventBuffer, Feature, Label, Learner, Name, UNKNOWN};
+use headwater_core::{Decision, Error, EventBuffer, Feature, Label, Learner, Name, UNKNOWN};
 
 use crate::bytes::Bytes;
 use crate::check_sentence;
@@ -15,7 +15,7 @@ use crate::learners::{bytes_of, configs, label, restored};
 struct Pending {
     names: Vec<Name<'static>>,
     buffer: EventBuffer,
-    weight: f64,
+    decision: Decision,
 }
 
 pub fn seeds() -> Vec<Vec<u8>> {
@@ -80,7 +80,7 @@ fn decide(
     let decision = learner.decide(&mut buffer, names.as_slice())?;
     assert!((0.0..=1.0).contains(&decision.query_probability) && decision.margin.is_finite());
     buffer.features.truncate(names.len());
-    pending.push_back(Pending { names, buffer, weight: decision.weight() });
+    pending.push_back(Pending { names, buffer, decision });
     Ok(())
 }
 
@@ -90,13 +90,13 @@ fn answer(
     pending: &mut VecDeque<Pending>,
 ) -> Result<(), Error> {
     let label = label(bytes);
-    let Some(Pending { names, mut buffer, weight }) = pending.pop_front() else { return Ok(()) };
+    let Some(Pending { names, mut buffer, decision }) = pending.pop_front() else { return Ok(()) };
     if learner.evicts() {
         buffer.features.iter_mut().for_each(|feature| feature.id = UNKNOWN);
     }
     learner.find_ids(names.as_slice(), &mut buffer.features)?;
     learner.add_own(&mut buffer);
-    learner.learn_decided(&mut buffer.features, names.as_slice(), &label, weight, None).map(|_| ())
+    learner.answer(&decision, &mut buffer.features, names.as_slice(), &label, None).map(|_| ())
 }
 
 fn learn(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
@@ -159,7 +159,7 @@ fn simulate(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let batch = Batch::new(rows, ColumnNames::Listed(&columns), columns.len())?;
     let mut copy = learner.clone();
     let mut decisions = Vec::new();
-    let result = learner.simulate(&batch, &labels, |decision| decisions.push(decision), |_| true);
+    let result = learner.simulate(&batch, &labels, |decision| decisions.push(*decision), |_| true);
     let whole = match &result {
         Err(Error::Label(_)) => true,
         Err(Error::Event(text)) => text.starts_with("names: "),
@@ -198,7 +198,7 @@ pub fn event(
     let decision = learner.decide(&mut buffer, names)?;
     if let (true, Some(label)) = (decision.asked, label) {
         let products = Some(decision.products());
-        learner.learn_decided(&mut buffer.features, names, label, decision.weight(), products)?;
+        learner.answer(&decision, &mut buffer.features, names, label, products)?;
     }
     Ok(())
 }

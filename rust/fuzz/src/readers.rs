@@ -153,7 +153,7 @@ fn learn(data: &[u8], options: &Options, told: &FuzzRun, kind: usize) {
     let (mut by_event, mut by_array) = (by_file.clone(), by_file.clone());
     let Ok(mut reader) = Reader::new(plain(data), "f", options.clone()) else { return };
     let mut run = RunCounts::default();
-    let done = by_file.simulate_file(&mut reader, &mut run, |_| true, |_, _, _| Ok(()));
+    let done = by_file.simulate_file(&mut reader, &mut run, |_| true, &mut ());
     if let Err(error) = &done {
         check_sentence(error);
     }

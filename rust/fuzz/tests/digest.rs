@@ -94,22 +94,21 @@ fn digest(mut learner: Learner) -> u32 {
         let decision = learner.decide(&mut buffer, &own[..]).expect("an event that can be scored");
         if decision.asked && random.below(4) == 0 {
             buffer.features.truncate(own.len());
-            late.push_back((round + 10, own, buffer, label, decision.weight()));
+            late.push_back((round + 10, own, buffer, label, decision));
         } else if decision.asked {
-            let (weight, products) = (decision.weight(), Some(decision.products()));
+            let products = Some(decision.products());
             let answered =
-                learner.learn_decided(&mut buffer.features, &own[..], &label, weight, products);
+                learner.answer(&decision, &mut buffer.features, &own[..], &label, products);
             answered.expect("a label that fits");
         }
         while late.front().is_some_and(|(due, ..)| *due <= round) {
-            let Some((_, own, mut buffer, label, weight)) = late.pop_front() else { break };
+            let Some((_, own, mut buffer, label, decision)) = late.pop_front() else { break };
             for feature in &mut buffer.features {
                 feature.id = UNKNOWN;
             }
             learner.find_ids(&own[..], &mut buffer.features).expect("names of an earlier event");
             learner.add_own(&mut buffer);
-            let answered =
-                learner.learn_decided(&mut buffer.features, &own[..], &label, weight, None);
+            let answered = learner.answer(&decision, &mut buffer.features, &own[..], &label, None);
             answered.expect("a label that fits");
         }
     }

@@ -3,6 +3,7 @@
 use headwater_core::batch::{Batch, ColumnNames, RowArrays};
 use headwater_core::{Error, Label, Name};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -18,44 +19,76 @@ pub enum Arrays<'py> {
     Csr(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i32>, PyReadonlyArray1<'py, f64>, usize),
 }
 
-impl Arrays<'_> {
-    fn rows(&self) -> PyResult<(RowArrays<'_>, usize)> {
-        let contiguous = |_| EventError::new_err("X: the arrays must be contiguous.");
-        Ok(match self {
-            Self::Dense(values) => {
-                let shape = values.as_array().dim();
-                let values = values.as_slice().map_err(contiguous)?;
-                (RowArrays::Dense { values, columns: shape.1, rows: shape.0 }, shape.1)
+/// Copies of the arrays: another thread may change the arrays themselves while a batch runs without
+/// the interpreter's lock, and what is read must be what was checked.
+enum OwnedArrays {
+    Dense { values: Vec<f64>, columns: usize, rows: usize },
+    Csr { indptr: Vec<i64>, indices: Vec<i32>, values: Vec<f64>, columns: usize },
+}
+
+impl OwnedArrays {
+    fn rows(&self) -> (RowArrays<'_>, usize) {
+        match self {
+            Self::Dense { values, columns, rows } => {
+                (RowArrays::Dense { values, columns: *columns, rows: *rows }, *columns)
             }
-            Self::Csr(indptr, indices, values, columns) => {
-                let indptr = indptr.as_slice().map_err(contiguous)?;
-                let indices = indices.as_slice().map_err(contiguous)?;
-                let values = values.as_slice().map_err(contiguous)?;
+            Self::Csr { indptr, indices, values, columns } => {
                 (RowArrays::Csr { indptr, indices, values }, *columns)
             }
+        }
+    }
+}
+
+impl Arrays<'_> {
+    fn copied(&self) -> PyResult<OwnedArrays> {
+        Ok(match self {
+            Self::Dense(values) => {
+                let (rows, columns) = values.as_array().dim();
+                OwnedArrays::Dense { values: copied(values.as_slice())?, columns, rows }
+            }
+            Self::Csr(indptr, indices, values, columns) => OwnedArrays::Csr {
+                indptr: copied(indptr.as_slice())?,
+                indices: copied(indices.as_slice())?,
+                values: copied(values.as_slice())?,
+                columns: *columns,
+            },
         })
     }
 
-    /// Check the batch and call `run` with it, with the GIL released.
+    /// Check a copy of the batch and hand it to `run` without the interpreter's lock.
     pub fn run<T: Send>(
         &self,
         py: Python<'_>,
         names: Option<&Bound<'_, PyAny>>,
         run: impl FnOnce(&Batch<'_>) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let (rows, width) = self.rows()?;
+        let arrays = self.copied()?;
         let names = names.map(read_names).transpose()?;
         py.detach(|| {
             let names: Option<Vec<Name<'_>>> =
                 names.as_ref().map(|names| names.iter().map(OwnedName::borrow).collect());
             let columns = names.as_deref().map_or(ColumnNames::Numbers, ColumnNames::Listed);
+            let (rows, width) = arrays.rows();
             run(&Batch::new(rows, columns, width)?)
         })
         .map_err(raise)
     }
 }
 
-/// The labels of a batch: an array of one type, or a list of objects, of which some may be missing.
+fn copied<T: Copy>(slice: Result<&[T], impl Sized>) -> PyResult<Vec<T>> {
+    let slice = slice.map_err(|_| EventError::new_err("X: the arrays must be contiguous."))?;
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(slice.len()).map_err(|_| {
+        PyMemoryError::new_err(format!(
+            "X: there is no memory for a copy of its {} values; give it in smaller batches.",
+            slice.len()
+        ))
+    })?;
+    copy.extend_from_slice(slice);
+    Ok(copy)
+}
+
+/// The labels of a batch: arrays of one type, or a list of whatever they are, missing ones included.
 #[derive(FromPyObject)]
 pub enum Answers<'py> {
     #[pyo3(transparent)]

@@ -1,9 +1,13 @@
 //! Arrow data, from any object with the PyCapsule protocol.
 //!
-//! The `unsafe` code relies on what the protocol guarantees: a capsule with such a name holds such
-//! a C struct, and its callbacks behave as documented. The structs are moved out of their capsules,
-//! so that each is released exactly once, here. The memory that they describe is not copied; its
-//! content is checked before it is read. The other `unsafe` code of the package is in `dict.rs`.
+//! Reading C structs needs `unsafe`. What is trusted is what the protocol promises: a capsule of such a
+//! name holds such a C struct, whose callbacks do as they are documented. The structs are moved out of
+//! their capsules, so that each is released once, by us.
+//!
+//! The memory that they describe may belong to somebody who changes it in another thread, so every chunk
+//! is copied first, with the interpreter's lock held, and the copy is checked and read. The protocol does
+//! not say how long a buffer of texts is: that follows from its last offset. pyarrow knows the length,
+//! so its arrays are asked before anything behind that offset is read.
 
 use std::ffi::CStr;
 use std::ptr::NonNull;
@@ -11,6 +15,8 @@ use std::ptr::NonNull;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::{Array, ArrayReader, ArrayRef, make_array};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -22,40 +28,124 @@ pub fn read<T>(
     x: &Bound<'_, PyAny>,
     check: impl FnOnce(&DataType) -> PyResult<T>,
 ) -> PyResult<(T, Vec<ArrayRef>)> {
+    if is_pyarrow(x)?
+        && let Ok(batches) = x.call_method0("to_batches")
+    {
+        return read_batches(x, &batches, check);
+    }
     if x.hasattr("__arrow_c_stream__")? {
         let capsule = x.call_method0("__arrow_c_stream__")?;
         let stream = pointer::<FFI_ArrowArrayStream>(&capsule, c"arrow_array_stream")?;
         // SAFETY: by its name the capsule holds this struct; from_raw moves it out.
         let reader = unsafe { ArrayStreamReader::from_raw(stream.as_ptr()) }.map_err(failed)?;
         let checked = check(reader.field().data_type())?;
-        let chunks: Result<Vec<ArrayRef>, ArrowError> = reader.map(whole).collect();
+        let chunks: Result<Vec<ArrayRef>, ArrowError> =
+            reader.map(|chunk| owned(&chunk?.to_data()).map(make_array)).collect();
         return Ok((checked, chunks.map_err(failed)?));
     }
+    let mut checked = None;
+    let data = import(x, |data_type| {
+        checked = Some(check(data_type)?);
+        Ok(())
+    })?;
+    let chunk = owned(&data).map(make_array).map_err(failed)?;
+    let checked = checked.ok_or_else(|| EventError::new_err("X: its Arrow data has no type."))?;
+    Ok((checked, vec![chunk]))
+}
+
+fn is_pyarrow(x: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(x.get_type().module()?.to_str()?.starts_with("pyarrow"))
+}
+
+/// The batches of a table of pyarrow, whose buffers are as long as they must be.
+fn read_batches<T>(
+    table: &Bound<'_, PyAny>,
+    batches: &Bound<'_, PyAny>,
+    check: impl FnOnce(&DataType) -> PyResult<T>,
+) -> PyResult<(T, Vec<ArrayRef>)> {
+    let lying = |error: PyErr| {
+        let said = error.value(table.py()).to_string();
+        EventError::new_err(format!("X: its Arrow data cannot be read: {said}."))
+    };
+    table.call_method0("validate").map_err(lying)?;
+    let schema = table.getattr("schema")?.call_method0("__arrow_c_schema__")?;
+    let schema = pointer::<FFI_ArrowSchema>(&schema, c"arrow_schema")?;
+    // SAFETY: the capsule's name says what it holds, and it is alive.
+    let data_type = DataType::try_from(unsafe { schema.as_ref() }).map_err(failed)?;
+    let checked = check(&data_type)?;
+    let mut chunks = Vec::new();
+    for batch in batches.try_iter()? {
+        let batch = batch?;
+        let data = import(&batch, |_| Ok(()))?;
+        for (column, child) in data.child_data().iter().enumerate() {
+            check_extent(child, &batch.call_method1("column", (column,))?)?;
+        }
+        chunks.push(owned(&data).map(make_array).map_err(failed)?);
+    }
+    Ok((checked, chunks))
+}
+
+/// Refuse a column of texts whose last offset lies behind the end of its texts.
+fn check_extent(data: &ArrayData, column: &Bound<'_, PyAny>) -> PyResult<()> {
+    match data.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 => {
+            let texts = column.call_method0("buffers")?.get_item(2)?;
+            let size: usize = if texts.is_none() { 0 } else { texts.getattr("size")?.extract()? };
+            let extent = data.buffers().get(1).map_or(0, Buffer::len);
+            if extent > size {
+                return Err(EventError::new_err(format!(
+                    "X: its Arrow data cannot be read: the offsets of a column of text reach to byte \
+                     {extent}, but its texts have only {size} bytes."
+                )));
+            }
+            Ok(())
+        }
+        DataType::Dictionary(..) => match data.child_data().first() {
+            Some(values) => check_extent(values, &column.getattr("dictionary")?),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// What an object with `__arrow_c_array__` describes, once `check` has seen its type.
+fn import(
+    x: &Bound<'_, PyAny>,
+    check: impl FnOnce(&DataType) -> PyResult<()>,
+) -> PyResult<ArrayData> {
     let (schema, array) =
         x.call_method0("__arrow_c_array__")?.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
     let schema = pointer::<FFI_ArrowSchema>(&schema, c"arrow_schema")?;
     let array = pointer::<FFI_ArrowArray>(&array, c"arrow_array")?;
-    // SAFETY: as above, for both.
+    // SAFETY: the capsules' names say what they hold; from_raw moves it out.
     let (schema, array) = unsafe {
         (FFI_ArrowSchema::from_raw(schema.as_ptr()), FFI_ArrowArray::from_raw(array.as_ptr()))
     };
     let data_type = DataType::try_from(&schema).map_err(failed)?;
-    let checked = check(&data_type)?;
-    // SAFETY: the protocol guarantees that this is the array's type.
-    let data = unsafe { from_ffi_and_data_type(array, data_type) };
-    let chunk = whole(data.map(make_array)).map_err(failed)?;
-    Ok((checked, vec![chunk]))
+    check(&data_type)?;
+    // SAFETY: the producer says that this is the array's type.
+    unsafe { from_ffi_and_data_type(array, data_type) }.map_err(failed)
+}
+
+/// A copy in our own memory, its offsets, dictionary keys and texts checked.
+fn owned(data: &ArrayData) -> Result<ArrayData, ArrowError> {
+    let copy = |buffer: &Buffer| Buffer::from_slice_ref(buffer.as_slice());
+    let nulls = data.nulls().map(|nulls| {
+        NullBuffer::new(BooleanBuffer::new(copy(nulls.buffer()), nulls.offset(), nulls.len()))
+    });
+    let children: Result<Vec<ArrayData>, ArrowError> =
+        data.child_data().iter().map(owned).collect();
+    ArrayData::builder(data.data_type().clone())
+        .len(data.len())
+        .offset(data.offset())
+        .nulls(nulls)
+        .buffers(data.buffers().iter().map(copy).collect())
+        .child_data(children?)
+        .build()
 }
 
 fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<NonNull<T>> {
     Ok(capsule.cast::<PyCapsule>()?.pointer_checked(Some(name))?.cast())
-}
-
-/// A chunk after checking its offsets, dictionary keys and texts.
-fn whole(chunk: Result<ArrayRef, ArrowError>) -> Result<ArrayRef, ArrowError> {
-    let chunk = chunk?;
-    chunk.to_data().validate_full()?;
-    Ok(chunk)
 }
 
 #[allow(clippy::needless_pass_by_value)] // so that it maps errors

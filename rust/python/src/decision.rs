@@ -41,6 +41,8 @@ pub struct Decision {
     given: Option<Vec<f64>>,
     /// The factor and the energy of the event, computed by the scaler.
     summary: [f64; 2],
+    /// The identity of the learner that made it.
+    identity: u64,
     learner: (u64, u64),
     /// How many events the learner had learned at the time.
     rounds: u64,
@@ -53,7 +55,7 @@ impl Decision {
         decided: headwater_core::Decision,
         event: PyEvent,
         given: Option<Vec<f64>>,
-        (learner, rounds): ((u64, u64), u64),
+        (identity, learner, rounds): (u64, (u64, u64), u64),
     ) -> Self {
         let PyEvent { keys, buffer, .. } = event;
         let mut features = buffer.features;
@@ -65,6 +67,7 @@ impl Decision {
             features,
             given,
             summary: buffer.summary,
+            identity,
             learner,
             rounds,
             answered: AtomicBool::new(false),
@@ -82,11 +85,26 @@ impl Decision {
         learn().inspect_err(|_| self.answered.store(false, Ordering::Release))
     }
 
-    /// The weight of its label in the calibration; and what the decision computed, if that is still
-    /// valid for this learner.
-    pub fn counts_for(&self, learner: (u64, u64), rounds: u64) -> (f64, Option<CachedProducts>) {
+    pub fn decided(&self) -> &headwater_core::Decision {
+        &self.decided
+    }
+
+    /// Refuse a learner that did not make this decision.
+    pub fn check_maker(&self, identity: u64) -> Result<(), headwater_core::Error> {
+        if identity == self.identity {
+            return Ok(());
+        }
+        Err(headwater_core::Error::Answer(
+            "answer: another learner made this decision, one with other parameters or another seed; \
+             answer it there, or use learn_one(decision.features, y)."
+                .to_owned(),
+        ))
+    }
+
+    /// What the decision computed, if it is still what this learner would compute.
+    pub fn products(&self, learner: (u64, u64), rounds: u64) -> Option<CachedProducts> {
         let same = self.learner == learner && self.rounds == rounds;
-        (self.decided.weight(), same.then(|| self.decided.products()))
+        same.then(|| self.decided.products())
     }
 
     /// Fill in the event's features, with ids only if they are still valid for this learner.
@@ -163,8 +181,11 @@ impl Decision {
         features: &Bound<'_, PyAny>,
         seen_as: Option<Vec<f64>>,
         summary: [f64; 2],
+        identity: u64,
+        number: u64,
     ) -> PyResult<Self> {
         let decided = headwater_core::Decision {
+            number,
             class: None,
             margin,
             query_probability,
@@ -183,7 +204,7 @@ impl Decision {
             seen.map(|(feature, value)| std::mem::replace(&mut feature.value, value)).collect()
         });
         event.buffer.summary = summary;
-        let decision = Self::new(prediction, decided, event, given, ((0, 0), 0));
+        let decision = Self::new(prediction, decided, event, given, (identity, (0, 0), 0));
         decision.answered.store(answered, Ordering::Release);
         Ok(decision)
     }
@@ -202,13 +223,25 @@ impl Decision {
             this.features(py)?,
             this.given.as_ref().map(|_| values()),
             this.summary,
+            this.identity,
+            this.decided.number,
         );
         Ok((slf.get_type().getattr("_restore")?, parts))
     }
 }
 
-type PickledDecision<'py> =
-    (Bound<'py, PyAny>, f64, f64, bool, bool, Bound<'py, PyDict>, Option<Vec<f64>>, [f64; 2]);
+type PickledDecision<'py> = (
+    Bound<'py, PyAny>,
+    f64,
+    f64,
+    bool,
+    bool,
+    Bound<'py, PyDict>,
+    Option<Vec<f64>>,
+    [f64; 2],
+    u64,
+    u64,
+);
 
 /// The error for an object that is not a decision.
 pub fn not_a_decision(object: &Bound<'_, PyAny>) -> PyErr {

@@ -2,7 +2,7 @@
 //! formats Python objects for error messages.
 
 use headwater_core::Error;
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyMemoryError, PyRecursionError};
 use pyo3::prelude::*;
 
 pyo3::import_exception!(headwater.errors, ParameterError);
@@ -13,6 +13,8 @@ pyo3::import_exception!(headwater.errors, StepError);
 pyo3::import_exception!(headwater.errors, ModelFileError);
 pyo3::import_exception!(headwater.errors, EventFileError);
 pyo3::import_exception!(headwater.errors, BusyError);
+pyo3::import_exception!(headwater.errors, PoisonedError);
+pyo3::import_exception!(headwater.errors, OutputError);
 
 #[allow(clippy::needless_pass_by_value)] // used as `map_err(raise)`
 pub fn raise(error: Error) -> PyErr {
@@ -25,8 +27,19 @@ pub fn raise(error: Error) -> PyErr {
         Error::State(_) => ModelFileError::new_err(text),
         Error::File(_) => EventFileError::new_err(text),
         Error::Busy(_) => BusyError::new_err(text),
+        Error::Answer(_) => AnswerError::new_err(text),
+        Error::Poisoned(_) => PoisonedError::new_err(text),
+        Error::Output(_) => OutputError::new_err(text),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
     }
+}
+
+/// Whether an error that a user's `__float__` or `__index__` raised is about its value, and not a wish
+/// to stop (Ctrl-C, exit) or want of memory, which nobody may swallow.
+pub fn is_about_value(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyException>(py)
+        && !error.is_instance_of::<PyMemoryError>(py)
+        && !error.is_instance_of::<PyRecursionError>(py)
 }
 
 /// The name of an object's type.

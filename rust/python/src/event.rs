@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyMapping, PyString};
 
 use crate::dict::{read_plain, read_same};
-use crate::errors::{EventError, shown, type_name};
+use crate::errors::{EventError, is_about_value, shown, type_name};
 use crate::name::{EventKey, EventKeys, check_names, read_name};
 use crate::name_cache::EventShape;
 
@@ -106,7 +106,9 @@ fn read_value(name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<f64
         return Ok(number.value());
     }
     value.extract::<f64>().map_err(|error| {
-        if error.is_instance_of::<PyOverflowError>(value.py()) {
+        if !is_about_value(value.py(), &error) {
+            error
+        } else if error.is_instance_of::<PyOverflowError>(value.py()) {
             EventError::new_err(format!(
                 "event: feature {} must be a finite number, got an int beyond the floats.",
                 shown(name)
@@ -127,5 +129,10 @@ fn indicator(name: &Bound<'_, PyAny>, value: &Bound<'_, PyString>) -> PyResult<P
     let text = value.to_str().map_err(|_| {
         EventError::new_err(format!("event: the value of {} is not valid text.", shown(name)))
     })?;
-    Ok(PyString::new(name.py(), &format!("{}={text}", name.str()?.to_str()?)).unbind())
+    // The text itself, whatever `str` makes of a subclass: an enum's member of value "red" is red.
+    let joined = match name.cast::<PyString>() {
+        Ok(name) => format!("{}={text}", name.to_str()?),
+        Err(_) => format!("{}={text}", name.extract::<i64>()?),
+    };
+    Ok(PyString::new(value.py(), &joined).unbind())
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::redundant_closure_for_method_calls)] // lifetimes need the closure
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use headwater_core::readers::Reader;
 use headwater_core::readers::options::{Format, OnError, Options};
 use headwater_core::readers::record::{Id, Record};
 use headwater_core::readers::record_table::RecordTable;
-use headwater_core::{DecisionWriter, Progress, RunCounts};
+use headwater_core::{DecisionWriter, Output, Progress, RunCounts};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -109,10 +109,32 @@ impl<'a> ProgressWatch<'a> {
     }
 }
 
+/// A file that is written without a buffer: what was written is in it whatever happens next.
+pub struct OutputFile(File);
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Output for OutputFile {
+    fn cut(&mut self, length: u64) {
+        // A pipe cannot be cut; then what is there stays there.
+        if self.0.set_len(length).is_ok() {
+            let _ = self.0.seek(SeekFrom::Start(length));
+        }
+    }
+}
+
 /// Where decisions are written: CSV if the name says so, else JSON lines.
-pub fn decisions_file(path: &Path) -> PyResult<DecisionWriter<BufWriter<File>>> {
+pub fn decisions_file(path: &Path) -> PyResult<DecisionWriter<OutputFile>> {
     let csv = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("csv"));
-    let file = BufWriter::with_capacity(1 << 16, File::create(path)?);
+    let file = OutputFile(File::create(path)?);
     DecisionWriter::new(file, path.to_string_lossy().into_owned(), csv).map_err(raise)
 }
 

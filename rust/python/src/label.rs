@@ -4,7 +4,7 @@ use headwater_core::Label;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyString};
 
-use crate::errors::{LabelError, shown, type_name};
+use crate::errors::{LabelError, is_about_value, shown, type_name};
 
 /// The label that an object is.
 enum LabelKind {
@@ -46,7 +46,9 @@ fn find_label(label: &Bound<'_, PyAny>) -> PyResult<LabelKind> {
         return Ok(LabelKind::Label(whole(number).map_or(Label::Real(number), Label::Int)));
     }
     if label.hasattr("__index__")? {
-        let number = label.extract::<i64>().map_err(|_| not_a_label(label))?;
+        let number = label.extract::<i64>().map_err(|error| {
+            if is_about_value(label.py(), &error) { not_a_label(label) } else { error }
+        })?;
         return Ok(LabelKind::Label(Label::Int(number)));
     }
     Ok(LabelKind::Other)

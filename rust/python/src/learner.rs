@@ -279,16 +279,17 @@ impl Learner {
     /// >>> model.decide_one({"rain": 1.0})
     /// Decision(prediction=False, margin=0, query_probability=1, asked=True)
     fn decide_one(&self, x: &Bound<'_, PyAny>) -> PyResult<Decision> {
-        let ((given, decided, label, whose), event) = self.on_event(x, |inner, event, names| {
+        let ((given, decided, label, maker), event) = self.on_event(x, |inner, event, names| {
             let values = event.buffer.features.iter().map(|feature| feature.value);
             let given = inner.core.is_scaled().then(|| values.collect());
             let decided = inner.core.decide(&mut event.buffer, names)?;
             let label = inner.core.prediction(decided.class, decided.margin);
-            Ok((given, decided, label, (inner.whose(), inner.core.learned())))
+            let maker = (inner.core.identity(), inner.whose(), inner.core.learned());
+            Ok((given, decided, label, maker))
         })?;
         let prediction = spoken_to_python(x.py(), label.as_ref())?;
         let prediction = prediction.map_or_else(|| x.py().None(), Bound::unbind);
-        Ok(Decision::new(prediction, decided, event, given, whose))
+        Ok(Decision::new(prediction, decided, event, given, maker))
     }
 
     /// Learn an event with its label: moves the weights and makes its features known.
@@ -327,12 +328,13 @@ impl Learner {
             self.with(py, |inner| {
                 let whose = inner.whose();
                 let LockedLearner { core, answered, .. } = inner;
+                decision.check_maker(core.identity())?;
                 decision.fill(answered, whose);
                 let names = EventKeys { py, keys: &decision.keys };
                 core.find_ids(&names, &mut answered.features)?;
                 core.add_own(answered);
-                let (weight, products) = decision.counts_for(whose, core.learned());
-                core.learn_decided(&mut answered.features, &names, &label, weight, products)?;
+                let products = decision.products(whose, core.learned());
+                core.answer(decision.decided(), &mut answered.features, &names, &label, products)?;
                 Ok(())
             })
         })
@@ -362,7 +364,13 @@ impl Learner {
         Ok((prediction, decided.margin, named, decided.query_probability, details))
     }
 
-    /// A sentence on the state of the model beside its weights.
+    /// Fail in the middle of a step, as only a fault of the program would: for tests.
+    #[allow(clippy::unused_self, clippy::panic)]
+    fn _panic(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |_| panic!("on purpose"))
+    }
+
+    /// What the model says of itself beside its weights.
     fn _note(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.with(py, |inner| Ok(inner.core.note()))
     }
@@ -470,7 +478,7 @@ impl Learner {
             let rows = labels.len();
             let (mut classes, mut margins) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
             let (mut chances, mut asked) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-            let decided = |decision: core::Decision| {
+            let decided = |decision: &core::Decision| {
                 classes.push(decision.class.map_or(-1, |class| class as i64));
                 margins.push(decision.margin);
                 chances.push(decision.query_probability);
@@ -503,17 +511,15 @@ impl Learner {
         let mut watch = ProgressWatch::new(progress.as_ref());
         let result = py.detach(|| {
             let mut held = self.guarded.hold(Mutex::lock)?;
-            let done = held.inner()?.core.simulate_file(
-                &mut reader,
-                &mut run,
-                |now| watch.look(now),
-                |core, record, decision| match &mut decisions {
-                    Some(decisions) => decisions.write(core, record, decision),
-                    None => Ok(()),
-                },
-            );
-            let finished = decisions.as_mut().map_or(Ok(()), |decisions| decisions.finish());
-            done.and(finished)
+            let core = &mut held.inner()?.core;
+            let tick = |now: core::Progress<'_>| watch.look(now);
+            match &mut decisions {
+                None => core.simulate_file(&mut reader, &mut run, tick, &mut ()),
+                Some(writer) => {
+                    let done = core.simulate_file(&mut reader, &mut run, tick, writer);
+                    done.and(writer.finish())
+                }
+            }
         });
         match watch.stopped {
             Some(error) => Err(error),

@@ -1,7 +1,7 @@
 //! The one lock of a learner.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{LockResult, Mutex, MutexGuard, TryLockError};
 
 use headwater_core as core;
 
@@ -37,7 +37,10 @@ impl LockedLearner {
 #[derive(Default)]
 pub struct LearnerLock {
     inner: Mutex<Option<LockedLearner>>,
+    /// The thread that holds it, or 0.
     owner: AtomicUsize,
+    /// The process in which it was taken last.
+    process: AtomicU32,
 }
 
 /// The held lock; dropping it clears the owner first.
@@ -71,14 +74,18 @@ impl LearnerLock {
     ) -> Result<HeldLearner<'a>, core::Error> {
         let guard = match self.inner.try_lock() {
             Ok(guard) => guard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::Poisoned(_)) => return Err(poisoned()),
             Err(TryLockError::WouldBlock) => {
+                if self.process.load(Ordering::Relaxed) != std::process::id() {
+                    return Err(core::Error::Busy(FORKED.to_owned()));
+                }
                 if self.owner.load(Ordering::Relaxed) == this_thread() {
                     return Err(core::Error::Busy(BUSY.to_owned()));
                 }
-                wait(&self.inner).unwrap_or_else(PoisonError::into_inner)
+                wait(&self.inner).map_err(|_| poisoned())?
             }
         };
+        self.process.store(std::process::id(), Ordering::Relaxed);
         self.owner.store(this_thread(), Ordering::Relaxed);
         Ok(HeldLearner { guard, owner: &self.owner })
     }
@@ -86,7 +93,20 @@ impl LearnerLock {
 
 const BUSY: &str = "learner: it is at work in this very thread; a signal handler or a finalizer \
                     cannot use it now.";
+const FORKED: &str = "learner: another thread was using it when this process was forked, and in this \
+                      process nobody will finish that; load the model from a file here, or fork \
+                      before threads use it.";
 const NOT_BUILT: &str = "learner: it was never built; its class must call Learner's constructor.";
+
+/// A panic in the middle of a step may have left it half changed.
+fn poisoned() -> core::Error {
+    core::Error::Poisoned(
+        "learner: a fault inside the core interrupted it in the middle of a step, so its state may be \
+         half changed and it can no longer be used; load the model that was saved last, and please \
+         report the fault."
+            .to_owned(),
+    )
+}
 
 /// A number that no other living thread has; never 0.
 fn this_thread() -> usize {

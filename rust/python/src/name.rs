@@ -4,7 +4,7 @@ use headwater_core::{Name, Names};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
-use crate::errors::{EventError, shown, type_name};
+use crate::errors::{EventError, is_about_value, shown, type_name};
 
 /// A feature's name as the event gave it.
 pub enum EventKey {
@@ -85,7 +85,10 @@ pub fn read_name(place: &str, name: &Bound<'_, PyAny>) -> PyResult<EventKey> {
             type_name(name)
         )));
     }
-    let number = name.extract::<i64>().map_err(|_| {
+    let number = name.extract::<i64>().map_err(|error| {
+        if !is_about_value(name.py(), &error) {
+            return error;
+        }
         EventError::new_err(format!(
             "{place}: feature {}: a name that is an int must fit 64 bits.",
             shown(name)

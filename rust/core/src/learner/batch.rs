@@ -208,7 +208,7 @@ impl<'a> RowReader<'a> {
     fn new(learner: &Learner, batch: &'a Batch<'a>) -> Result<Self, Error> {
         if let ColumnNames::Listed(names) = batch.columns {
             for &name in names {
-                let check = learner.config.own.check(name);
+                let check = learner.config.own.check(name).and_then(|()| name.check_length());
                 check.map_err(|text| Error::Event(format!("names: {text}")))?;
             }
         }
@@ -311,25 +311,23 @@ impl<'a> RowReader<'a> {
         unseen
     }
 
-    fn decide(&mut self, learner: &mut Learner) -> Result<Decision, Error> {
-        let names = RowNames { columns: &self.columns, names: self.batch.columns };
-        let decision = learner.decide(&mut self.event, &names)?;
-        self.remember_stats_ids();
-        Ok(decision)
-    }
-
-    /// Learn the row that was just decided on.
-    fn learn_decided(
+    /// Decide on the row that was read last, and learn it if its label is asked for and there.
+    fn step(
         &mut self,
         learner: &mut Learner,
-        label: &Label,
-        decision: &Decision,
+        label: Option<&Label>,
+        decided: &mut impl FnMut(&Decision),
     ) -> Result<(), Error> {
         let names = RowNames { columns: &self.columns, names: self.batch.columns };
-        let (weight, products) = (decision.weight(), Some(decision.products()));
-        if learner.learn_decided(&mut self.event.features, &names, label, weight, products)? {
+        let record = |_: &Learner, decision: &Decision| {
+            decided(decision);
+            Ok(())
+        };
+        let stepped = learner.step(&mut self.event, &names, label, record)?;
+        if stepped.grew {
             self.remember_ids();
         }
+        self.remember_stats_ids();
         Ok(())
     }
 
@@ -419,7 +417,7 @@ impl Learner {
         &mut self,
         batch: &Batch<'_>,
         labels: &[Option<Label>],
-        mut decided: impl FnMut(Decision),
+        mut decided: impl FnMut(&Decision),
         mut tick: impl FnMut(usize) -> bool,
     ) -> Result<(), Error> {
         self.check_labels(labels.iter().map(Option::as_ref))?;
@@ -429,11 +427,8 @@ impl Learner {
                 return Err(Error::Interrupted);
             }
             reader.read(self, row);
-            let decision = reader.decide(self).map_err(|error| at_row(row, error))?;
-            decided(decision);
-            if let (true, Some(label)) = (decision.asked, label) {
-                reader.learn_decided(self, label, &decision).map_err(|error| at_row(row, error))?;
-            }
+            let stepped = reader.step(self, label.as_ref(), &mut decided);
+            stepped.map_err(|error| at_row(row, error))?;
         }
         Ok(())
     }
@@ -552,7 +547,7 @@ mod tests {
             let mut labels: Vec<Option<Label>> = labels(&by_array).into_iter().map(Some).collect();
             labels[2] = None;
             let mut decisions = Vec::new();
-            by_array.simulate(batch, &labels, |one| decisions.push(one), |_| true).unwrap();
+            by_array.simulate(batch, &labels, |one| decisions.push(*one), |_| true).unwrap();
             for (row, (names, values)) in events.iter().enumerate() {
                 let label = labels[row].as_ref();
                 let decision = decide_and_learn(&mut by_event, names, values, label).unwrap();

@@ -5,6 +5,8 @@ use crate::rules::calibration::weight_of;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
+    /// The number of its event, from 1.
+    pub number: u64,
     /// Index of the predicted label; none while no class is known, and in regression.
     pub class: Option<usize>,
     /// The margin, or in regression the prediction.
@@ -16,9 +18,9 @@ pub struct Decision {
 }
 
 impl Decision {
-    pub fn new(score: &Score, (asked, query_probability): (bool, f64)) -> Self {
+    pub fn new(number: u64, score: &Score, (asked, query_probability): (bool, f64)) -> Self {
         let Score { class, margin, squared_norm, .. } = *score;
-        Self { class, margin, query_probability, asked, squared_norm }
+        Self { number, class, margin, query_probability, asked, squared_norm }
     }
 
     /// What need not be computed again if nothing else is learned before the event.
@@ -40,8 +42,8 @@ mod tests {
     #[test]
     fn a_label_that_was_asked_for_weighs_one_over_its_probability() {
         let score = Score::by_sign(-0.5);
-        assert_eq!(Decision::new(&score, (true, 0.25)).weight(), 4.0);
-        assert_eq!(Decision::new(&score, (false, 0.25)).weight(), 1.0);
-        assert_eq!(Decision::new(&score, (true, 0.25)).products().margin, -0.5);
+        assert_eq!(Decision::new(1, &score, (true, 0.25)).weight(), 4.0);
+        assert_eq!(Decision::new(1, &score, (false, 0.25)).weight(), 1.0);
+        assert_eq!(Decision::new(1, &score, (true, 0.25)).products().margin, -0.5);
     }
 }

@@ -33,6 +33,12 @@ impl EventBuffer {
     pub fn new(features: Vec<Feature>) -> Self {
         Self { features, ..Self::default() }
     }
+
+    /// Drop what was observed.
+    pub(super) fn discard(&mut self) {
+        self.pending = false;
+        self.counted = None;
+    }
 }
 
 /// The names at some positions of an event.

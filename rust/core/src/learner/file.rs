@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::label::{Label, Labels, Target};
 use crate::learner::Learner;
 use crate::learner::decision::Decision;
+use crate::learner::decision_writer::DecisionSink;
 use crate::learner::event_buffer::EventBuffer;
 use crate::learner::resolve::NameResolver;
 use crate::readers::record::{Record, RecordError, RecordNames};
@@ -55,15 +56,14 @@ pub struct Progress<'a> {
 impl Learner {
     /// Decide on each event of a file, and learn those that are asked for and have a label.
     ///
-    /// `tick` is called before each line; `false` stops the run before it. `decided` gets each
-    /// decision before its label is learned. After an error the lines before it are done, and
-    /// counted in `run`.
+    /// `tick` is called before each line; `false` stops the run before it. `decisions` gets each decision
+    /// before its label is learned. After an error the lines before it are done, and counted in `run`.
     pub fn simulate_file(
         &mut self,
         reader: &mut Reader,
         run: &mut RunCounts,
         mut tick: impl FnMut(Progress<'_>) -> bool,
-        mut decided: impl FnMut(&Self, &Record, &Decision) -> Result<(), Error>,
+        decisions: &mut impl DecisionSink,
     ) -> Result<(), Error> {
         let (mut record, mut pass) = (Record::default(), Pass::new(self));
         let mut waiting = false;
@@ -79,7 +79,7 @@ impl Learner {
                     let (places, texts) =
                         (std::mem::take(&mut record.places), std::mem::take(&mut record.texts));
                     let given = RecordNames { line, header, texts: &texts, places: &places };
-                    let step = pass.step(self, &mut record, &given, run, &mut decided);
+                    let step = pass.step(self, &mut record, &given, run, decisions);
                     (record.places, record.texts) = (places, texts);
                     step.map_err(|error| at_line(reader, error))
                 }
@@ -124,7 +124,7 @@ impl Pass {
         record: &mut Record,
         given: &RecordNames<'_>,
         run: &mut RunCounts,
-        decided: &mut impl FnMut(&Learner, &Record, &Decision) -> Result<(), Error>,
+        decisions: &mut impl DecisionSink,
     ) -> Result<(), Error> {
         let target = match &record.label {
             Some(label) => Some(self.target(learner, label)?),
@@ -134,14 +134,19 @@ impl Pass {
         std::mem::swap(&mut event.features, &mut record.features);
         let resolved = self.resolver.find(learner, event, given, record.may_repeat);
         resolved.map_err(Error::File)?;
-        let decision = learner.decide(event, given)?;
-        run.count(&decision, target);
-        decided(learner, record, &decision)?;
-        if let (true, Some(label)) = (decision.asked, &record.label) {
-            let (weight, products) = (decision.weight(), Some(decision.products()));
-            learner.learn_decided(&mut event.features, given, label, weight, products)?;
-            run.learned += 1;
-        }
+        let mut recorded = false;
+        let stepped = learner.step(event, given, record.label.as_ref(), |learner, decision| {
+            decisions.record(learner, record, decision)?;
+            recorded = true;
+            Ok(())
+        });
+        let stepped = stepped.inspect_err(|_| {
+            if recorded {
+                decisions.retract();
+            }
+        })?;
+        run.count(&stepped.decision, target);
+        run.learned += u64::from(stepped.learned);
         Ok(())
     }
 
@@ -197,8 +202,19 @@ mod tests {
     ) -> (RunCounts, Result<(), Error>, u64) {
         let (mut reader, mut counts) = (reader(text, format, on_error), RunCounts::default());
         let tick = |_: Progress<'_>| true;
-        let result = learner.simulate_file(&mut reader, &mut counts, tick, |_, _, _| Ok(()));
+        let result = learner.simulate_file(&mut reader, &mut counts, tick, &mut ());
         (counts, result, reader.skipped())
+    }
+
+    /// A disk without room.
+    struct Full;
+
+    impl DecisionSink for Full {
+        fn record(&mut self, _: &Learner, _: &Record, _: &Decision) -> Result<(), Error> {
+            Err(Error::Output("no room".to_owned()))
+        }
+
+        fn retract(&mut self) {}
     }
 
     const SVMLIGHT: &str = "+1 1:1 2:0.5 # a comment\n-1 2:2 7:-1\n\n+1 1:-0.25\n-1 7:3\n";
@@ -334,12 +350,16 @@ mod tests {
         let mut counts = RunCounts::default();
         let mut lines = reader(SVMLIGHT, Format::Svmlight, OnError::Skip);
         let tick = |progress: Progress<'_>| progress.run.events < 2;
-        let stopped = learner.simulate_file(&mut lines, &mut counts, tick, |_, _, _| Ok(()));
+        let stopped = learner.simulate_file(&mut lines, &mut counts, tick, &mut ());
         assert_eq!((stopped, counts.events, learner.learned()), (Err(Error::Interrupted), 2, 2));
-        let full = || Error::State("no room".to_owned());
         let mut lines = reader(SVMLIGHT, Format::Svmlight, OnError::Skip);
-        let failed =
-            learner.simulate_file(&mut lines, &mut counts, |_| true, |_, _, _| Err(full()));
-        assert_eq!((failed, counts.events, learner.learned()), (Err(full()), 3, 2));
+        let before = bytes_of(&learner);
+        let failed = learner.simulate_file(&mut lines, &mut counts, |_| true, &mut Full);
+        assert!(matches!(failed, Err(Error::Output(_))), "not skipped, although lines may be");
+        assert_eq!((counts.events, learner.learned()), (2, 2));
+        assert!(
+            bytes_of(&learner) == before,
+            "the event that could not be written changes nothing"
+        );
     }
 }

@@ -3,8 +3,10 @@
 use crate::error::Error;
 use crate::event::{Feature, FeatureId, Name, Names, UNKNOWN};
 use crate::label::{Label, ParsedLabel, Target};
+use crate::learner::decision::Decision;
 use crate::learner::event_buffer::{EventBuffer, is_left_out};
 use crate::learner::history::FeatureHistory;
+use crate::learner::open_questions::fingerprint;
 use crate::learner::{Learner, known};
 use crate::model::example::{CachedProducts, Example, Outcome};
 
@@ -42,9 +44,7 @@ impl Learner {
     ) -> Result<bool, Error> {
         self.observe(event, names)?;
         if self.model.uses_scaler() {
-            self.labels.read(label)?;
-            self.vocabulary.room_for(event.features.len())?;
-            self.model.check(&event.features)?;
+            self.check_learnable(event, label)?;
             self.commit(event, names); // from here on nothing can fail
         }
         let grew = self.learn_decided(&mut event.features, names, label, 1.0, None)?;
@@ -52,12 +52,37 @@ impl Learner {
         Ok(grew)
     }
 
-    /// Learn an event that was decided on earlier. `features` are as [`Self::decide`] left them,
-    /// the learner's own at the end. `weight` is the weight of the label in the calibration,
-    /// `products` are those of the decision if nothing was learned since. New names get their ids,
-    /// which are filled in. True if there were any. If features are evicted, all earlier ids are
-    /// invalid.
-    pub fn learn_decided(
+    /// Refuse what [`Self::learn_decided`] would refuse, for models that use the scaler.
+    pub(super) fn check_learnable(&self, event: &EventBuffer, label: &Label) -> Result<(), Error> {
+        self.labels.read(label)?;
+        self.vocabulary.room_for(event.features.len())?;
+        self.model.check(&event.features)
+    }
+
+    /// Learn the answer to a decision of this learner, now or much later; once. The arguments are those of
+    /// [`Self::learn_decided`].
+    pub fn answer(
+        &mut self,
+        decision: &Decision,
+        features: &mut [Feature],
+        names: &(impl Names + ?Sized),
+        label: &Label,
+        products: Option<CachedProducts>,
+    ) -> Result<bool, Error> {
+        if decision.asked {
+            let given = &features[..features.len() - self.own_names().len()];
+            self.open.check(decision.number, fingerprint(given))?;
+        }
+        let grew = self.learn_decided(features, names, label, decision.weight(), products)?;
+        self.open.close(decision.number);
+        Ok(grew)
+    }
+
+    /// Learn an event that was decided on earlier. `features` are as [`Self::decide`] left them, the
+    /// learner's own at the end. `weight` is the weight of the label in the calibration, `products` are those
+    /// of the decision if nothing was learned since. New names get their ids, which are filled in. True if
+    /// there were any. If features are evicted, all earlier ids are invalid.
+    pub(super) fn learn_decided(
         &mut self,
         features: &mut [Feature],
         names: &(impl Names + ?Sized),

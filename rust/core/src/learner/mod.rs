@@ -10,9 +10,11 @@ pub mod file;
 pub mod history;
 mod learning;
 mod observing;
+mod open_questions;
 pub mod own_features;
 mod resolve;
 pub mod snapshot;
+mod stepping;
 
 use crate::capacity::{Capacity, EvictionPolicy};
 use crate::error::Error;
@@ -21,6 +23,7 @@ use crate::label::{Label, Labels};
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
 use crate::learner::history::FeatureHistory;
+use crate::learner::open_questions::{OpenQuestions, fingerprint};
 use crate::learner::own_features::OwnFeatures;
 use crate::model::example::{Score, finite_norm, squared_norm};
 use crate::model::{Model, ModelConfig};
@@ -29,6 +32,9 @@ use crate::rules::query::{Query, QueryContext, QueryRule, Scaled};
 use crate::scaling::RunningScaler;
 use crate::storage::rng::Generator;
 use crate::storage::vocabulary::Vocabulary;
+
+/// Every model can learn an event whose ‖x‖² is at most this; what is longer is looked at more closely.
+const SAFE_NORM: f64 = 1e100;
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -60,8 +66,11 @@ pub struct Learner {
     coins: Generator,
     /// The random numbers of models and sparsifiers. Only learning advances it.
     draws: Generator,
+    /// Questions that wait for their answer.
+    open: OpenQuestions,
     /// Ids of the learner's own features, in order; `UNKNOWN` until they are learned.
     own_ids: Vec<FeatureId>,
+    identity: u64,
     positives: u64,
     negatives: u64,
     seen: u64,
@@ -90,7 +99,9 @@ impl Learner {
             calibration: Calibration::default(),
             coins,
             draws,
+            open: OpenQuestions::default(),
             own_ids: vec![UNKNOWN; config.own.names().len()],
+            identity: identity_of(&config),
             config,
             positives: 0,
             negatives: 0,
@@ -247,11 +258,24 @@ impl Learner {
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
         let decision = self.ask(&event.features, scaled)?;
         self.commit(event, names);
+        if decision.asked {
+            self.open_question(&decision, &event.features);
+        }
         Ok(decision)
     }
 
-    /// Whether to ask for the label of an event that the scaler does not count. Draws one coin and
-    /// moves the query rule's state.
+    fn open_question(&mut self, decision: &Decision, features: &[Feature]) {
+        let given = &features[..features.len() - self.own_ids.len()];
+        self.open.add(decision.number, fingerprint(given));
+    }
+
+    /// A number that learners with the same parameters share, and others hardly ever.
+    pub fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// Whether to ask for the label of an event that the scaler does not count. Draws one coin and moves the
+    /// query rule's state.
     pub fn query(&mut self, features: &[Feature]) -> Result<bool, Error> {
         let scaled = match &self.scaler {
             None => Scaled::No,
@@ -263,9 +287,12 @@ impl Learner {
 
     fn ask(&mut self, features: &[Feature], scaled: Scaled) -> Result<Decision, Error> {
         let score = self.model.score(features, &self.draws)?;
+        if score.squared_norm.is_none_or(|norm| norm > SAFE_NORM) {
+            self.model.check(features)?; // nothing is asked that cannot be learned
+        }
         let context = self.query_context(&score, features, scaled)?;
         let coin = self.coins.uniform();
-        let decision = Decision::new(&score, self.query.ask(context, coin));
+        let decision = Decision::new(self.seen + 1, &score, self.query.ask(context, coin));
         self.seen += 1;
         self.asked += u64::from(decision.asked);
         Ok(decision)
@@ -302,7 +329,7 @@ impl Learner {
         let score = self.model.score(features, &self.draws)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
         let context = self.query_context(&score, features, scaled)?;
-        let decision = Decision::new(&score, self.query.clone().ask(context, 1.0));
+        let decision = Decision::new(self.seen + 1, &score, self.query.clone().ask(context, 1.0));
         Ok((self.model.contributions(features, &self.draws), decision))
     }
 
@@ -310,6 +337,14 @@ impl Learner {
     pub fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
         self.model.details(features)
     }
+}
+
+/// FNV-1a of the parameters.
+fn identity_of(config: &Config) -> u64 {
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let text = format!("{config:?}");
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }
 
 /// The features whose names are known.

@@ -30,7 +30,7 @@ impl Learner {
         for (position, feature) in features.iter_mut().enumerate() {
             if feature.id == UNKNOWN {
                 let name = names.name(position);
-                let check = self.config.own.check(name);
+                let check = self.config.own.check(name).and_then(|()| name.check_length());
                 check.map_err(|text| Error::Event(format!("event: {text}")))?;
                 feature.id = self.vocabulary.id(name);
             }

@@ -172,6 +172,14 @@ impl NameResolver {
                 self.ids.find(&learner.vocabulary, given, position)
             };
         }
+        let is_unknown = |some, feature: &Feature| some | (feature.id == UNKNOWN);
+        if event.features.iter().fold(false, is_unknown) {
+            for (position, feature) in event.features.iter().enumerate() {
+                if feature.id == UNKNOWN {
+                    given.name(position).check_length()?;
+                }
+            }
+        }
         if !learner.own_ids.is_empty() {
             for (position, feature) in event.features.iter().enumerate() {
                 if learner.own_ids.contains(&feature.id) {

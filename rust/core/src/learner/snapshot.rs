@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::event::{Name, UNKNOWN};
 use crate::label::{Label, LabelForm, Labels};
 use crate::learner::history::FeatureHistory;
+use crate::learner::open_questions::OpenQuestionsState;
 use crate::learner::{Config, Learner};
 use crate::model::ModelState;
 use crate::rules::calibration::Calibration;
@@ -39,6 +40,8 @@ struct LearnerState<'a> {
     refused: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     evicted: u64,
+    #[serde(default, skip_serializing_if = "OpenQuestionsState::is_empty")]
+    open: OpenQuestionsState,
     query: QueryState,
     calibration: Calibration,
     coins: [u64; 4],
@@ -153,6 +156,7 @@ impl Learner {
             learned: self.learned,
             refused: self.refused,
             evicted: self.evicted,
+            open: self.open.state(),
             query: self.query.state(),
             calibration: self.calibration,
             coins: self.coins.words,
@@ -187,6 +191,9 @@ impl Learner {
     fn adopt(&mut self, state: &LearnerState<'_>) -> Result<(), &'static str> {
         state.check(&self.labels)?;
         for &name in &state.names {
+            if name.check_length().is_err() {
+                return Err("a name is too long");
+            }
             if self.vocabulary.id(name) != UNKNOWN {
                 return Err("a name stands there twice");
             }
@@ -215,6 +222,7 @@ impl Learner {
         }
         self.model.adopt(&state.model, state.names.len(), self.labels.vectors())?;
         self.query.adopt(state.query)?;
+        self.open.adopt(&state.open, state.seen)?;
         self.calibration = state.calibration;
         self.coins = Generator { words: state.coins };
         self.draws = Generator { words: state.draws };

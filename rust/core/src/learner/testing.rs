@@ -199,8 +199,8 @@ pub fn decide_and_learn(
     learner.look_up(names, &mut buffer)?;
     let decision = learner.decide(&mut buffer, names)?;
     if let (true, Some(label)) = (decision.asked, label) {
-        let (weight, products) = (decision.weight(), Some(decision.products()));
-        learner.learn_decided(&mut buffer.features, names, label, weight, products)?;
+        let products = Some(decision.products());
+        learner.answer(&decision, &mut buffer.features, names, label, products)?;
     }
     Ok(decision)
 }

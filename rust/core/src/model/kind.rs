@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 use crate::event::{Feature, FeatureId};
-use crate::model::example::{Example, Outcome, Score};
+use crate::model::example::{Example, Outcome, Score, squared_norm};
 use crate::scaling::RunningScaler;
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::rng::Generator;
@@ -47,9 +47,9 @@ pub trait ModelKind: Sized {
         false
     }
 
-    /// Whether [`Self::learn`] would refuse an event, for models that use the scaler.
-    fn check(&self, _features: &[Feature]) -> Result<(), Error> {
-        Ok(())
+    /// Refuse an event that [`Self::learn`] would refuse whatever its label is.
+    fn check(&self, features: &[Feature]) -> Result<(), Error> {
+        squared_norm(features).map(|_| ())
     }
 
     /// Learn an example. An error has changed nothing.

@@ -323,7 +323,8 @@ impl RunningScaler {
                 loading: state.loadings.as_ref().map_or(0.0, |loadings| loadings[i]),
                 regularity,
             };
-            if self.vocabulary.id(name) != UNKNOWN
+            if name.check_length().is_err()
+                || self.vocabulary.id(name) != UNKNOWN
                 || restored.n == 0.0
                 || restored.squares < 0.0
                 || restored.first > restored.last
