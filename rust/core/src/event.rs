@@ -33,10 +33,10 @@ impl std::fmt::Display for Name<'_> {
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("'");
     for c in text.chars() {
-        if c.is_control() || c == '\'' || c == '\\' {
-            quoted.extend(c.escape_default());
-        } else {
-            quoted.push(c);
+        match c {
+            '\'' | '\\' | '\n' | '\r' | '\t' => quoted.extend(c.escape_default()),
+            c if c.is_control() => quoted += &format!("\\x{:02x}", c as u32), // as Python has it
+            c => quoted.push(c),
         }
     }
     quoted + "'"
@@ -85,7 +85,7 @@ impl Names for [Name<'_>] {
 
 /// One feature of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Feature {
+pub struct FeatureValue {
     pub id: FeatureId,
     pub value: f64,
 }

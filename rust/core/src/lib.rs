@@ -3,7 +3,7 @@
 //! A [`Learner`] is a model together with what all models share: names, labels, questions,
 //! counters, the running scaler. Models are made of small rules, each a closed enum: [`UpdateRule`]
 //! (how far a label moves the weights), [`QueryRule`] (whether a label is worth asking for) and
-//! [`Sparsifier`] (which weights are set to 0). An event is a list of [`Feature`]s in an
+//! [`Sparsifier`] (which weights are set to 0). An event is a list of [`FeatureValue`]s in an
 //! [`EventBuffer`]. [`Learner::look_up`] finds the ids of its names, [`Learner::decide`] predicts
 //! and decides whether to ask, [`Learner::learn`] moves the weights. [`batch`] runs whole arrays
 //! through the same three calls and [`Learner::simulate_file`] whole files. [`snapshot`] writes and
@@ -29,7 +29,7 @@ mod storage;
 
 pub use capacity::{Capacity, EvictionPolicy};
 pub use error::Error;
-pub use event::{Feature, FeatureId, Name, Names, UNKNOWN};
+pub use event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
 pub use label::{Label, Labels};
 pub use learner::decision::Decision;
 pub use learner::decision_writer::{DecisionSink, DecisionWriter, Output};

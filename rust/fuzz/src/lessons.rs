@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use headwater_core::batch::{Batch, ColumnNames, RowArrays};
-use headwater_core::{Decision, Error, EventBuffer, Feature, Label, Learner, Name, UNKNOWN};
+use headwater_core::{Decision, Error, EventBuffer, FeatureValue, Label, Learner, Name, UNKNOWN};
 
 use crate::bytes::Bytes;
 use crate::check_sentence;
@@ -66,7 +66,7 @@ pub fn run(data: &[u8]) {
 }
 
 fn buffer(values: &[f64]) -> EventBuffer {
-    EventBuffer::new(values.iter().map(|&value| Feature { id: UNKNOWN, value }).collect())
+    EventBuffer::new(values.iter().map(|&value| FeatureValue { id: UNKNOWN, value }).collect())
 }
 
 fn decide(

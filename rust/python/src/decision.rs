@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use headwater_core::{CachedProducts, EventBuffer, Feature, UNKNOWN};
+use headwater_core::{CachedProducts, EventBuffer, FeatureValue, UNKNOWN};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -36,7 +36,7 @@ pub struct Decision {
     pub keys: Arc<Vec<EventKey>>,
     /// The features as the model used them, without the learner's own, with the ids they had at the
     /// time.
-    features: Vec<Feature>,
+    features: Vec<FeatureValue>,
     /// The raw values of the event, if the model used scaled ones.
     given: Option<Vec<f64>>,
     /// The factor and the energy of the event, computed by the scaler.

@@ -4,7 +4,7 @@
 //! Nothing in this file runs Python code, releases the GIL or creates an object, so nothing can
 //! change the dict. A name that is kept gets a reference of its own.
 
-use headwater_core::{Feature, FeatureId, UNKNOWN};
+use headwater_core::{FeatureId, FeatureValue, UNKNOWN};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -17,13 +17,13 @@ pub fn read_same(
     dict: &Bound<'_, PyDict>,
     keys: &[EventKey],
     ids: &[FeatureId],
-    features: &mut Vec<Feature>,
+    features: &mut Vec<FeatureValue>,
 ) -> bool {
     if dict.len() != keys.len() {
         return false;
     }
     let mut items = DictItems::of(dict);
-    features.extend(ids.iter().map(|&id| Feature { id, value: 0.0 }));
+    features.extend(ids.iter().map(|&id| FeatureValue { id, value: 0.0 }));
     for (key, feature) in keys.iter().zip(features) {
         // SAFETY: see `DictItems::next`; the pointers are used before the next step.
         let Some((name, value)) = (unsafe { items.next() }) else { return false };
@@ -43,7 +43,7 @@ pub fn read_same(
 pub fn read_plain(
     dict: &Bound<'_, PyDict>,
     keys: &mut Vec<EventKey>,
-    features: &mut Vec<Feature>,
+    features: &mut Vec<FeatureValue>,
 ) -> bool {
     // Names and values are scattered in memory: all are prefetched before the first is read.
     let mut pointers = Vec::with_capacity(dict.len());
@@ -64,7 +64,7 @@ pub fn read_plain(
             let Some(value) = plain_number(value) else { return false };
             let name = Borrowed::from_ptr(dict.py(), name).cast_unchecked::<PyString>();
             keys.push(EventKey::Text(name.to_owned().unbind()));
-            features.push(Feature { id: UNKNOWN, value });
+            features.push(FeatureValue { id: UNKNOWN, value });
         }
     }
     true

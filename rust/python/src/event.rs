@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use headwater_core::{EventBuffer, Feature, Name, Names, UNKNOWN};
+use headwater_core::{EventBuffer, FeatureValue, Name, Names, UNKNOWN};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyMapping, PyString};
@@ -58,7 +58,7 @@ impl PyEvent {
 #[derive(Default)]
 struct EventItems {
     keys: Vec<EventKey>,
-    features: Vec<Feature>,
+    features: Vec<FeatureValue>,
 }
 
 impl EventItems {
@@ -82,7 +82,7 @@ impl EventItems {
             )));
         }
         self.keys.push(key);
-        self.features.push(Feature { id: UNKNOWN, value: number });
+        self.features.push(FeatureValue { id: UNKNOWN, value: number });
         Ok(())
     }
 

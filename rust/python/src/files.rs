@@ -173,8 +173,8 @@ impl EventReader {
     }
 }
 
-type PyEvent<'py> = (Option<Bound<'py, PyAny>>, Bound<'py, PyDict>, Option<Bound<'py, PyAny>>);
-type PyBatch<'py> = (
+type FileEvent<'py> = (Option<Bound<'py, PyAny>>, Bound<'py, PyDict>, Option<Bound<'py, PyAny>>);
+type FileBatch<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i32>>,
     Bound<'py, PyArray1<f64>>,
@@ -193,7 +193,7 @@ impl EventReader {
     }
 
     /// The next event as (id, features, label); None at the end.
-    fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<PyEvent<'py>>> {
+    fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<FileEvent<'py>>> {
         let read = || {
             let state = &mut *self.state()?;
             if let Some(error) = state.pending.take() {
@@ -222,7 +222,7 @@ impl EventReader {
 
     /// The next events, at most `size`: (indptr, indices, data, names, labels, ids); none at the
     /// end.
-    fn batch<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Option<PyBatch<'py>>> {
+    fn batch<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Option<FileBatch<'py>>> {
         let mut watch = ProgressWatch::new(None);
         let read = || {
             let mut state = self.state()?;
@@ -298,14 +298,14 @@ struct OwnedRecord {
 impl OwnedRecord {
     fn of(reader: &Reader, record: &mut Record) -> Self {
         let names = reader.names(record);
-        let feature = |(position, feature): (usize, &core::Feature)| {
+        let feature = |(position, feature): (usize, &core::FeatureValue)| {
             (OwnedName::of(names.name(position)), feature.value)
         };
         let features = record.features.iter().enumerate().map(feature).collect();
         Self { features, id: record.id.take(), label: record.label.take() }
     }
 
-    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<PyEvent<'py>> {
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<FileEvent<'py>> {
         let features = PyDict::new(py);
         for (name, value) in &self.features {
             features.set_item(name_to_python(py, name.borrow())?, value)?;

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use headwater_core as core;
 use headwater_core::snapshot;
-use headwater_core::{Feature, Label, Labels};
+use headwater_core::{FeatureValue, Label, Labels};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -72,7 +72,7 @@ impl Learner {
     fn on_transformed<T>(
         &self,
         x: &Bound<'_, PyAny>,
-        f: impl FnOnce(&mut core::Learner, &[Feature]) -> Result<T, core::Error>,
+        f: impl FnOnce(&mut core::Learner, &[FeatureValue]) -> Result<T, core::Error>,
     ) -> PyResult<T> {
         self.on_event(x, |inner, event, _| {
             inner.core.transform(&mut event.buffer)?;

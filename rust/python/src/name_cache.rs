@@ -27,10 +27,10 @@ pub struct EventShape {
 }
 
 impl EventShape {
-    fn of(keys: &Arc<Vec<EventKey>>, event: &EventBuffer, has_view: bool) -> Self {
+    fn of(keys: &Arc<Vec<EventKey>>, event: &EventBuffer, is_scaled: bool) -> Self {
         let ids: Vec<FeatureId> = event.features.iter().map(|feature| feature.id).collect();
-        let unseated = has_view && event.stats_ids.contains(&UNKNOWN);
-        let complete = !unseated && !ids.contains(&UNKNOWN);
+        let without_stats = is_scaled && event.stats_ids.contains(&UNKNOWN);
+        let complete = !without_stats && !ids.contains(&UNKNOWN);
         Self { keys: keys.clone(), ids, stats_ids: event.stats_ids.clone(), complete }
     }
 }
@@ -57,10 +57,10 @@ impl NameCache {
 
     /// Remember the names and ids of an event for the next one. Not needed if its shape was
     /// complete.
-    pub fn note(&mut self, keys: &Arc<Vec<EventKey>>, event: &EventBuffer, has_view: bool) {
+    pub fn note(&mut self, keys: &Arc<Vec<EventKey>>, event: &EventBuffer, is_scaled: bool) {
         let again = |last: &Arc<Vec<EventKey>>| Arc::ptr_eq(last, keys) || are_same(last, keys);
         if self.last.as_ref().is_some_and(again) {
-            self.shape = Some(Arc::new(EventShape::of(keys, event, has_view)));
+            self.shape = Some(Arc::new(EventShape::of(keys, event, is_scaled)));
         }
         self.last = Some(keys.clone());
     }

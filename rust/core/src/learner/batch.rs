@@ -1,7 +1,7 @@
 //! Whole arrays of events: the same results as event by event, only faster.
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId, Name, Names, UNKNOWN};
+use crate::event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
 use crate::label::Label;
 use crate::learner::Learner;
 use crate::learner::decision::Decision;
@@ -299,7 +299,7 @@ impl<'a> RowReader<'a> {
         features.extend(columns.zip(values).map(|(column, &value)| {
             let id = ids[column];
             unseen |= id == UNSEEN;
-            Feature { id, value }
+            FeatureValue { id, value }
         }));
         self.columns = which;
         if values.iter().fold(false, |some, value| some | value.is_nan()) {
@@ -458,7 +458,7 @@ impl Learner {
         &self,
         batch: &Batch<'_>,
         mut tick: impl FnMut(usize) -> bool,
-        mut visit: impl FnMut(&Self, &[Feature]) -> Result<(), Error>,
+        mut visit: impl FnMut(&Self, &[FeatureValue]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut reader = RowReader::new(self, batch)?;
         for row in 0..batch.len() {
@@ -654,7 +654,7 @@ mod tests {
             let learner = after_stream(config);
             let before = bytes_of(&learner);
             let mut visited = Vec::new();
-            let visit = |_: &Learner, features: &[Feature]| {
+            let visit = |_: &Learner, features: &[FeatureValue]| {
                 visited.push(features.to_vec());
                 Ok(())
             };

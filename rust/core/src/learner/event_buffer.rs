@@ -1,6 +1,6 @@
 //! An event on its way through a learner.
 
-use crate::event::{Feature, FeatureId, Name, Names};
+use crate::event::{FeatureId, FeatureValue, Name, Names};
 use crate::scaling::PendingStats;
 
 /// The value of a feature that the scaler has no room for: −0. It counts as 0 in predictions. When
@@ -17,7 +17,7 @@ pub fn is_left_out(value: f64) -> bool {
 #[derive(Default)]
 pub struct EventBuffer {
     /// The event's features: at first with raw values, later as the model uses them.
-    pub features: Vec<Feature>,
+    pub features: Vec<FeatureValue>,
     /// Factor and energy, if the scaler summarizes events.
     pub summary: [f64; 2],
     /// The ids of the features' statistics in the scaler.
@@ -30,7 +30,7 @@ pub struct EventBuffer {
 }
 
 impl EventBuffer {
-    pub fn new(features: Vec<Feature>) -> Self {
+    pub fn new(features: Vec<FeatureValue>) -> Self {
         Self { features, ..Self::default() }
     }
 

@@ -1,7 +1,7 @@
 //! Learning an event: first everything that can fail, then everything that changes the learner.
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId, Name, Names, UNKNOWN};
+use crate::event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
 use crate::label::{Label, ParsedLabel, Target};
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::{EventBuffer, is_left_out};
@@ -64,7 +64,7 @@ impl Learner {
     pub fn answer(
         &mut self,
         decision: &Decision,
-        features: &mut [Feature],
+        features: &mut [FeatureValue],
         names: &(impl Names + ?Sized),
         label: &Label,
         products: Option<CachedProducts>,
@@ -84,7 +84,7 @@ impl Learner {
     /// there were any. If features are evicted, all earlier ids are invalid.
     pub(super) fn learn_decided(
         &mut self,
-        features: &mut [Feature],
+        features: &mut [FeatureValue],
         names: &(impl Names + ?Sized),
         label: &Label,
         weight: f64,
@@ -124,11 +124,11 @@ impl Learner {
     /// without room, here or in the scaler, keep `UNKNOWN`.
     fn admit(
         &self,
-        features: &mut [Feature],
+        features: &mut [FeatureValue],
         names: &NamesWithOwn<'_, impl Names + ?Sized>,
     ) -> Result<Admission, Error> {
         let mut new: Vec<usize> = Vec::new();
-        let unknown = |some, feature: &Feature| some | (feature.id == UNKNOWN);
+        let unknown = |some, feature: &FeatureValue| some | (feature.id == UNKNOWN);
         if features.iter().fold(false, unknown) {
             new.extend((0..features.len()).filter(|&i| features[i].id == UNKNOWN));
             new.sort_unstable_by(|&a, &b| names.name(a).cmp(&names.name(b)));
@@ -142,7 +142,7 @@ impl Learner {
     }
 
     /// Remove the new names that there is no room for; returns how many.
-    fn remove_refused(&self, new: &mut Vec<usize>, features: &[Feature], given: usize) -> u64 {
+    fn remove_refused(&self, new: &mut Vec<usize>, features: &[FeatureValue], given: usize) -> u64 {
         let (Some(capacity), false) = (self.config.capacity, new.is_empty()) else { return 0 };
         let carried = features[..given].iter().filter(|feature| feature.id != UNKNOWN).count();
         let mut room = capacity.room(self.given_names(), carried);
@@ -160,7 +160,7 @@ impl Learner {
     /// The example for the model.
     fn example<'a>(
         &self,
-        features: &'a [Feature],
+        features: &'a [FeatureValue],
         target: Target,
         new: usize,
         products: Option<CachedProducts>,

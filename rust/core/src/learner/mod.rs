@@ -18,7 +18,7 @@ mod stepping;
 
 use crate::capacity::{Capacity, EvictionPolicy};
 use crate::error::Error;
-use crate::event::{Feature, FeatureId, Name, Names, UNKNOWN};
+use crate::event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
 use crate::label::{Label, Labels};
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
@@ -213,13 +213,13 @@ impl Learner {
     }
 
     /// The index of the predicted label, and the margin. Changes nothing.
-    pub fn predict(&self, features: &[Feature]) -> Result<(Option<usize>, f64), Error> {
+    pub fn predict(&self, features: &[FeatureValue]) -> Result<(Option<usize>, f64), Error> {
         let Score { class, margin, .. } = self.model.score(features, &self.draws)?;
         Ok((class, margin))
     }
 
     /// One score per known label; of two labels the first scores 0, the second the margin.
-    pub fn scores(&self, features: &[Feature]) -> Result<Vec<f64>, Error> {
+    pub fn scores(&self, features: &[FeatureValue]) -> Result<Vec<f64>, Error> {
         self.model.scores(features, &self.draws)
     }
 
@@ -232,7 +232,7 @@ impl Learner {
     }
 
     /// One probability per known label, calibrated by the labels learned so far.
-    pub fn probabilities(&self, features: &[Feature]) -> Result<Vec<f64>, Error> {
+    pub fn probabilities(&self, features: &[FeatureValue]) -> Result<Vec<f64>, Error> {
         if self.labels.is_number() {
             return Err(Error::Parameter(
                 "predict_proba: this learner predicts a number; there are no classes to give \
@@ -264,7 +264,7 @@ impl Learner {
         Ok(decision)
     }
 
-    fn open_question(&mut self, decision: &Decision, features: &[Feature]) {
+    fn open_question(&mut self, decision: &Decision, features: &[FeatureValue]) {
         let given = &features[..features.len() - self.own_ids.len()];
         self.open.add(decision.number, fingerprint(given));
     }
@@ -276,7 +276,7 @@ impl Learner {
 
     /// Whether to ask for the label of an event that the scaler does not count. Draws one coin and moves the
     /// query rule's state.
-    pub fn query(&mut self, features: &[Feature]) -> Result<bool, Error> {
+    pub fn query(&mut self, features: &[FeatureValue]) -> Result<bool, Error> {
         let scaled = match &self.scaler {
             None => Scaled::No,
             Some(scaler) if scaler.vocabulary().len() == 0 => Scaled::Nothing,
@@ -285,7 +285,7 @@ impl Learner {
         Ok(self.ask(features, scaled)?.asked)
     }
 
-    fn ask(&mut self, features: &[Feature], scaled: Scaled) -> Result<Decision, Error> {
+    fn ask(&mut self, features: &[FeatureValue], scaled: Scaled) -> Result<Decision, Error> {
         let score = self.model.score(features, &self.draws)?;
         if score.squared_norm.is_none_or(|norm| norm > SAFE_NORM) {
             self.model.check(features)?; // nothing is asked that cannot be learned
@@ -301,7 +301,7 @@ impl Learner {
     fn query_context(
         &self,
         score: &Score,
-        features: &[Feature],
+        features: &[FeatureValue],
         scaled: Scaled,
     ) -> Result<QueryContext, Error> {
         let squared_norm = if !self.query.uses_norm() {
@@ -325,7 +325,7 @@ impl Learner {
 
     /// What each feature adds to the margin, and what [`Self::decide`] would decide. Changes
     /// nothing.
-    pub fn explain(&self, features: &[Feature]) -> Result<(Vec<f64>, Decision), Error> {
+    pub fn explain(&self, features: &[FeatureValue]) -> Result<(Vec<f64>, Decision), Error> {
         let score = self.model.score(features, &self.draws)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
         let context = self.query_context(&score, features, scaled)?;
@@ -334,7 +334,7 @@ impl Learner {
     }
 
     /// Further numbers of the model about an event, by name. Changes nothing.
-    pub fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
+    pub fn details(&self, features: &[FeatureValue]) -> Vec<(&'static str, f64)> {
         self.model.details(features)
     }
 }
@@ -348,7 +348,7 @@ fn identity_of(config: &Config) -> u64 {
 }
 
 /// The features whose names are known.
-fn known(features: &[Feature]) -> Vec<Feature> {
+fn known(features: &[FeatureValue]) -> Vec<FeatureValue> {
     features.iter().copied().filter(|feature| feature.id != UNKNOWN).collect()
 }
 

@@ -2,7 +2,7 @@
 //! features.
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId, Names, UNKNOWN};
+use crate::event::{FeatureId, FeatureValue, Names, UNKNOWN};
 use crate::learner::Learner;
 use crate::learner::event_buffer::{EventBuffer, LEFT_OUT, SelectedNames};
 
@@ -25,7 +25,7 @@ impl Learner {
     pub fn find_ids(
         &self,
         names: &(impl Names + ?Sized),
-        features: &mut [Feature],
+        features: &mut [FeatureValue],
     ) -> Result<(), Error> {
         for (position, feature) in features.iter_mut().enumerate() {
             if feature.id == UNKNOWN {
@@ -75,7 +75,8 @@ impl Learner {
                 None => scaler.observe(stats_ids, features, stats)?,
                 Some(positions) => {
                     let ids: Vec<FeatureId> = positions.iter().map(|&i| stats_ids[i]).collect();
-                    let mut some: Vec<Feature> = positions.iter().map(|&i| features[i]).collect();
+                    let mut some: Vec<FeatureValue> =
+                        positions.iter().map(|&i| features[i]).collect();
                     let summary = scaler.observe(&ids, &mut some, stats)?;
                     for feature in features.iter_mut() {
                         feature.value = LEFT_OUT;
@@ -104,7 +105,8 @@ impl Learner {
                 return;
             };
             let mut ids: Vec<FeatureId> = positions.iter().map(|&i| event.stats_ids[i]).collect();
-            let features: Vec<Feature> = positions.iter().map(|&i| event.features[i]).collect();
+            let features: Vec<FeatureValue> =
+                positions.iter().map(|&i| event.features[i]).collect();
             let names = SelectedNames { names, positions: &positions };
             scaler.commit(&event.stats, &mut ids, &features, &names);
             for (&position, stats_id) in positions.iter().zip(ids) {
@@ -117,7 +119,7 @@ impl Learner {
     pub fn add_own(&self, event: &mut EventBuffer) {
         let (mut ids, features) = (self.own_ids.iter(), &mut event.features);
         self.config.own.for_each(event.summary, |value| {
-            features.extend(ids.next().map(|&id| Feature { id, value }));
+            features.extend(ids.next().map(|&id| FeatureValue { id, value }));
         });
     }
 }
@@ -197,7 +199,8 @@ mod tests {
     #[test]
     fn ids_that_were_found_earlier_are_not_looked_up_again() {
         let learner = after_stream(linear(PA));
-        let mut features = [Feature { id: 77, value: 1.0 }, Feature { id: UNKNOWN, value: 1.0 }];
+        let mut features =
+            [FeatureValue { id: 77, value: 1.0 }, FeatureValue { id: UNKNOWN, value: 1.0 }];
         learner.find_ids(&[Name::Text("a"), Name::Text("a")][..], &mut features).unwrap();
         assert_eq!((features[0].id, features[1].id), (77, learner.id(Name::Text("a"))));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::event::Feature;
+use crate::event::FeatureValue;
 
 /// Beyond so many the oldest question expires.
 const MOST: usize = 1_000_000;
@@ -89,9 +89,9 @@ impl OpenQuestionsState {
 }
 
 /// 64 bits that tell the events of a stream apart, from their values as the model uses them.
-pub fn fingerprint(features: &[Feature]) -> u64 {
+pub fn fingerprint(features: &[FeatureValue]) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |hash: u64, feature: &Feature| {
+    let mix = |hash: u64, feature: &FeatureValue| {
         (hash.rotate_left(23) ^ feature.value.to_bits()).wrapping_mul(ODD)
     };
     features.iter().fold(features.len() as u64, mix)
@@ -101,8 +101,8 @@ pub fn fingerprint(features: &[Feature]) -> u64 {
 mod tests {
     use super::*;
 
-    fn features(values: &[f64]) -> Vec<Feature> {
-        values.iter().map(|&value| Feature { id: 0, value }).collect()
+    fn features(values: &[f64]) -> Vec<FeatureValue> {
+        values.iter().map(|&value| FeatureValue { id: 0, value }).collect()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Unless features are evicted an id never changes, so ids can be cached. Columns and small numbers
 //! have a table. Recent texts are in another table, by a fingerprint of a few of their bytes.
 
-use crate::event::{Feature, FeatureId, Names, UNKNOWN};
+use crate::event::{FeatureId, FeatureValue, Names, UNKNOWN};
 use crate::learner::Learner;
 use crate::learner::event_buffer::EventBuffer;
 use crate::readers::fingerprint::Fingerprint;
@@ -172,7 +172,7 @@ impl NameResolver {
                 self.ids.find(&learner.vocabulary, given, position)
             };
         }
-        let is_unknown = |some, feature: &Feature| some | (feature.id == UNKNOWN);
+        let is_unknown = |some, feature: &FeatureValue| some | (feature.id == UNKNOWN);
         if event.features.iter().fold(false, is_unknown) {
             for (position, feature) in event.features.iter().enumerate() {
                 if feature.id == UNKNOWN {
@@ -206,7 +206,7 @@ impl NameResolver {
     /// Refuse a name that the record has twice.
     fn check(
         &mut self,
-        features: &[Feature],
+        features: &[FeatureValue],
         names: usize,
         given: &RecordNames<'_>,
     ) -> Result<(), String> {

@@ -3,7 +3,7 @@
 
 use crate::capacity::{Capacity, EvictionPolicy};
 use crate::error::Error;
-use crate::event::{Feature, Name, UNKNOWN};
+use crate::event::{FeatureValue, Name, UNKNOWN};
 use crate::label::{Label, Labels};
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
@@ -160,7 +160,7 @@ pub fn names_of(event: Event<'_>) -> Vec<Name<'_>> {
 
 /// An event whose names are not looked up yet.
 pub fn buffer_of(values: impl IntoIterator<Item = f64>) -> EventBuffer {
-    let feature = |value| Feature { id: UNKNOWN, value };
+    let feature = |value| FeatureValue { id: UNKNOWN, value };
     EventBuffer::new(values.into_iter().map(feature).collect())
 }
 
@@ -172,7 +172,7 @@ pub fn looked_up(learner: &Learner, event: Event<'_>) -> Result<EventBuffer, Err
 }
 
 /// An event outside the stream, as the model uses it.
-pub fn transformed(learner: &Learner, event: Event<'_>) -> Vec<Feature> {
+pub fn transformed(learner: &Learner, event: Event<'_>) -> Vec<FeatureValue> {
     let mut buffer = looked_up(learner, event).unwrap();
     learner.transform(&mut buffer).unwrap();
     buffer.features

@@ -16,8 +16,8 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId, UNKNOWN};
-use crate::model::example::{Example, Outcome, Score, Scores, squared_norm, too_large};
+use crate::event::{FeatureId, FeatureValue, UNKNOWN};
+use crate::model::example::{Example, Outcome, PriorScores, Score, squared_norm, too_large};
 use crate::model::kind::ModelKind;
 use crate::model::scores;
 use crate::rules::sparsify::Sparsifier;
@@ -62,7 +62,7 @@ impl DualLogisticConfig {
 /// A labelled event in the store.
 #[derive(Clone, Debug, Default)]
 struct StoredExample {
-    features: Vec<Feature>,
+    features: Vec<FeatureValue>,
     /// Σx² without the last [`OWN_FEATURES`] features, which may be the learner's own: their values
     /// change.
     squares: f64,
@@ -169,7 +169,7 @@ impl ModelKind for DualLogistic {
         }
     }
 
-    fn score(&self, features: &[Feature], _draws: &Generator) -> Score {
+    fn score(&self, features: &[FeatureValue], _draws: &Generator) -> Score {
         if self.config.multiclass {
             scores::score_multiclass(&self.weights, features)
         } else {
@@ -177,12 +177,12 @@ impl ModelKind for DualLogistic {
         }
     }
 
-    fn class_scores(&self, features: &[Feature]) -> Option<Vec<f64>> {
+    fn class_scores(&self, features: &[FeatureValue]) -> Option<Vec<f64>> {
         self.is_multiclass().then(|| self.weights.dots(features))
     }
 
     /// The logistic function of each score, corrected for the class weights.
-    fn probabilities(&self, features: &[Feature]) -> Option<Vec<f64>> {
+    fn probabilities(&self, features: &[FeatureValue]) -> Option<Vec<f64>> {
         let scores = self.weights.dots(features);
         let log_odds: Vec<f64> =
             scores.iter().enumerate().map(|(vector, q)| q + self.prior(vector)).collect();
@@ -202,7 +202,7 @@ impl ModelKind for DualLogistic {
     }
 
     /// Refuse an event whose values are too large for later steps.
-    fn check(&self, features: &[Feature]) -> Result<(), Error> {
+    fn check(&self, features: &[FeatureValue]) -> Result<(), Error> {
         if squared_norm(features)? <= LARGEST_NORM {
             return Ok(());
         }
@@ -232,10 +232,10 @@ impl ModelKind for DualLogistic {
         let kept = self.config.sparsifier.kept(example.names, false);
         self.learn_class(example.features, class, scaler, (kept, draws));
         // The model has probabilities of its own: no scores for the calibration.
-        Ok(Outcome { mistake, scores: Scores::None })
+        Ok(Outcome { mistake, scores: PriorScores::None })
     }
 
-    fn contributions(&self, features: &[Feature], _draws: &Generator) -> Vec<f64> {
+    fn contributions(&self, features: &[FeatureValue], _draws: &Generator) -> Vec<f64> {
         scores::contributions(&self.weights, features, self.config.multiclass)
     }
 
@@ -316,7 +316,7 @@ impl ModelKind for DualLogistic {
             if !(squared_norm <= LARGEST_NORM && sizes.fold(0.0, f64::max) <= LARGEST_NORM) {
                 return Err("a number of a stored event is too large or not finite");
             }
-            let feature = |(&id, &value)| Feature { id, value };
+            let feature = |(&id, &value)| FeatureValue { id, value };
             let mut example = StoredExample {
                 features: one.ids.iter().zip(&one.values).map(feature).collect(),
                 squares: 0.0,
@@ -377,7 +377,7 @@ impl DualLogistic {
     /// keeps `kept` weights of every vector.
     fn learn_class(
         &mut self,
-        features: &[Feature],
+        features: &[FeatureValue],
         class: usize,
         scaler: Option<&RunningScaler>,
         (kept, draws): (usize, &mut Generator),
@@ -399,7 +399,7 @@ impl DualLogistic {
     }
 
     /// Store an event; a full store drops the oldest.
-    fn store_event(&mut self, features: &[Feature], class: usize) {
+    fn store_event(&mut self, features: &[FeatureValue], class: usize) {
         let mut example = StoredExample::default();
         if self.store.len() >= self.config.memory as usize {
             example = self.store.pop_front().unwrap_or_default();
@@ -419,7 +419,7 @@ impl DualLogistic {
         let Some(at) = features.len().checked_sub(OWN_FEATURES) else { return };
         let Some(factor) = scaler.and_then(|scaler| scaler.factor(&features[..at])) else { return };
         let change = factor - std::mem::replace(&mut features[at].value, factor);
-        let one = [Feature { id: features[at].id, value: 1.0 }];
+        let one = [FeatureValue { id: features[at].id, value: 1.0 }];
         for (vector, alpha) in alphas.iter().enumerate() {
             let sign = sign(self.config.multiclass, vector, *class);
             self.weights.shift(vector, &one, alpha * sign * change, Step::of(1.0), 1.0);
@@ -499,8 +499,9 @@ mod tests {
         let mut dual = DualLogistic::new(config, 1);
         dual.weights.set_rows(2);
         let mut draws = Generator::from_seed(0);
-        let features =
-            |x: [f64; 2]| [Feature { id: 0, value: x[0] }, Feature { id: 1, value: x[1] }];
+        let features = |x: [f64; 2]| {
+            [FeatureValue { id: 0, value: x[0] }, FeatureValue { id: 1, value: x[1] }]
+        };
         for (x, class) in events {
             dual.learn_class(&features(x), class, None, (2, &mut draws));
         }
@@ -542,7 +543,7 @@ mod tests {
         let mut dual = DualLogistic::new(config(1, 3), 1);
         dual.weights.set_rows(6);
         for id in 0..6 {
-            let one = [Feature { id, value: 1.0 }];
+            let one = [FeatureValue { id, value: 1.0 }];
             let draws = &mut Generator::from_seed(0);
             dual.learn_class(&one, id as usize % 2, None, (6, draws));
         }

@@ -1,7 +1,7 @@
 //! What goes into a model and what comes out: examples, scores, outcomes.
 
 use crate::error::Error;
-use crate::event::Feature;
+use crate::event::FeatureValue;
 use crate::label::Target;
 
 /// A prediction.
@@ -31,17 +31,17 @@ pub struct Outcome {
     /// Whether the prediction was wrong.
     pub mistake: bool,
     /// The scores of the known classes; 0 and the margin if there are two; none in regression.
-    pub scores: Scores,
+    pub scores: PriorScores,
 }
 
 #[derive(Clone, Debug)]
-pub enum Scores {
+pub enum PriorScores {
     None,
     Two([f64; 2]),
     Several(Vec<f64>),
 }
 
-impl Scores {
+impl PriorScores {
     pub fn by_margin(margin: f64) -> Self {
         Self::Two([0.0, margin])
     }
@@ -65,7 +65,7 @@ pub struct CachedProducts {
 /// An event to learn from.
 #[derive(Clone, Copy, Debug)]
 pub struct Example<'a> {
-    pub features: &'a [Feature],
+    pub features: &'a [FeatureValue],
     pub target: Target,
     /// Names known before this example.
     pub known: usize,
@@ -94,7 +94,7 @@ impl Example<'_> {
     }
 }
 
-pub fn squared_norm(features: &[Feature]) -> Result<f64, Error> {
+pub fn squared_norm(features: &[FeatureValue]) -> Result<f64, Error> {
     let mut sum = 0.0;
     for feature in features {
         sum += feature.value * feature.value;

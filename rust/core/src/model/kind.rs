@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId};
+use crate::event::{FeatureId, FeatureValue};
 use crate::model::example::{Example, Outcome, Score, squared_norm};
 use crate::scaling::RunningScaler;
 use crate::storage::index_remap::IndexRemap;
@@ -29,15 +29,15 @@ pub trait ModelKind: Sized {
     fn new(config: Self::Config, vectors: usize) -> Self;
 
     /// Predict. Random numbers come from a copy of `draws`: scoring changes nothing.
-    fn score(&self, features: &[Feature], draws: &Generator) -> Score;
+    fn score(&self, features: &[FeatureValue], draws: &Generator) -> Score;
 
     /// One score per known class; none if the model has a single weight vector.
-    fn class_scores(&self, _features: &[Feature]) -> Option<Vec<f64>> {
+    fn class_scores(&self, _features: &[FeatureValue]) -> Option<Vec<f64>> {
         None
     }
 
     /// One probability per known label, if the model computes its own.
-    fn probabilities(&self, _features: &[Feature]) -> Option<Vec<f64>> {
+    fn probabilities(&self, _features: &[FeatureValue]) -> Option<Vec<f64>> {
         None
     }
 
@@ -48,7 +48,7 @@ pub trait ModelKind: Sized {
     }
 
     /// Refuse an event that [`Self::learn`] would refuse whatever its label is.
-    fn check(&self, features: &[Feature]) -> Result<(), Error> {
+    fn check(&self, features: &[FeatureValue]) -> Result<(), Error> {
         squared_norm(features).map(|_| ())
     }
 
@@ -61,10 +61,10 @@ pub trait ModelKind: Sized {
     ) -> Result<Outcome, Error>;
 
     /// What each feature adds to the margin.
-    fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64>;
+    fn contributions(&self, features: &[FeatureValue], draws: &Generator) -> Vec<f64>;
 
     /// Further numbers about an event, by name.
-    fn details(&self, _features: &[Feature]) -> Vec<(&'static str, f64)> {
+    fn details(&self, _features: &[FeatureValue]) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 

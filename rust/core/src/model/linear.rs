@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId};
+use crate::event::{FeatureId, FeatureValue};
 use crate::label::Target;
-use crate::model::example::{Example, Outcome, Score, Scores, too_large};
+use crate::model::example::{Example, Outcome, PriorScores, Score, too_large};
 use crate::model::kind::ModelKind;
 use crate::model::scores;
 use crate::rules::expected_error::ExpectedError;
@@ -82,7 +82,7 @@ struct PlannedStep {
     /// |y − w·x| in regression, else 0.
     error: f64,
     /// The scores before the step.
-    scores: Scores,
+    scores: PriorScores,
 }
 
 #[derive(Clone, Debug)]
@@ -119,7 +119,7 @@ impl ModelKind for Linear {
         }
     }
 
-    fn score(&self, features: &[Feature], _draws: &Generator) -> Score {
+    fn score(&self, features: &[FeatureValue], _draws: &Generator) -> Score {
         match self.config.task {
             Task::Binary => scores::score_binary(&self.weights, features),
             Task::Multiclass => scores::score_multiclass(&self.weights, features),
@@ -132,7 +132,7 @@ impl ModelKind for Linear {
         }
     }
 
-    fn class_scores(&self, features: &[Feature]) -> Option<Vec<f64>> {
+    fn class_scores(&self, features: &[FeatureValue]) -> Option<Vec<f64>> {
         self.is_multiclass().then(|| self.weights.dots(features))
     }
 
@@ -147,7 +147,7 @@ impl ModelKind for Linear {
         Ok(Outcome { mistake: plan.mistake, scores: plan.scores })
     }
 
-    fn contributions(&self, features: &[Feature], _draws: &Generator) -> Vec<f64> {
+    fn contributions(&self, features: &[FeatureValue], _draws: &Generator) -> Vec<f64> {
         scores::contributions(&self.weights, features, self.is_multiclass())
     }
 
@@ -210,7 +210,7 @@ impl Linear {
         let positive_margin =
             self.config.positive_margin.value(example.positives, example.negatives);
         let (mut target, mut error) = (1.0, 0.0);
-        let mut predicted = Scores::None;
+        let mut predicted = PriorScores::None;
         let (margin, mistake, moves) = match (example.target, self.config.task) {
             (Target::Class(class), Task::Multiclass) => {
                 let scores = self.weights.dots(features);
@@ -219,7 +219,7 @@ impl Linear {
                 } else {
                     multiclass_case(&scores, class)
                 };
-                predicted = Scores::Several(scores);
+                predicted = PriorScores::Several(scores);
                 case
             }
             (Target::Value(value), Task::Regression { epsilon }) => {
@@ -231,7 +231,7 @@ impl Linear {
             }
             (label, _) => {
                 let q = self.margin(example);
-                predicted = Scores::by_margin(q);
+                predicted = PriorScores::by_margin(q);
                 let q = if restart { 0.0 } else { q };
                 let sign = label.sign();
                 if sign > 0.0 {
@@ -330,8 +330,8 @@ mod tests {
         task: Task::Binary,
     };
 
-    fn features(values: &[f64]) -> Vec<Feature> {
-        (0..).zip(values).map(|(id, &value)| Feature { id, value }).collect()
+    fn features(values: &[f64]) -> Vec<FeatureValue> {
+        (0..).zip(values).map(|(id, &value)| FeatureValue { id, value }).collect()
     }
 
     /// Learn an event with the ids 0, 1, ...

@@ -18,7 +18,7 @@ pub mod two_experts;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId};
+use crate::event::{FeatureId, FeatureValue};
 use crate::model::dual_logistic::DualLogistic;
 use crate::model::example::{Example, Outcome, Score, too_large};
 use crate::model::fesl::Fesl;
@@ -105,13 +105,13 @@ kinds! { Linear, DualLogistic, SecondOrder, OfsPartial, Olvf, Fesl, Rfesl }
 
 /// The methods of [`ModelKind`], called on whichever kind it is.
 impl Model {
-    pub fn score(&self, features: &[Feature], draws: &Generator) -> Result<Score, Error> {
+    pub fn score(&self, features: &[FeatureValue], draws: &Generator) -> Result<Score, Error> {
         let score = each!(self, model => model.score(features, draws));
         if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
     }
 
     /// One score per known label; of two labels the first scores 0, the second the margin.
-    pub fn scores(&self, features: &[Feature], draws: &Generator) -> Result<Vec<f64>, Error> {
+    pub fn scores(&self, features: &[FeatureValue], draws: &Generator) -> Result<Vec<f64>, Error> {
         let scores = match each!(self, model => model.class_scores(features)) {
             Some(scores) => scores,
             None => vec![0.0, self.score(features, draws)?.margin],
@@ -120,7 +120,7 @@ impl Model {
         if finite { Ok(scores) } else { Err(too_large("a score")) }
     }
 
-    pub fn probabilities(&self, features: &[Feature]) -> Option<Vec<f64>> {
+    pub fn probabilities(&self, features: &[FeatureValue]) -> Option<Vec<f64>> {
         each!(self, model => model.probabilities(features))
     }
 
@@ -128,7 +128,7 @@ impl Model {
         each!(self, model => model.uses_scaler())
     }
 
-    pub fn check(&self, features: &[Feature]) -> Result<(), Error> {
+    pub fn check(&self, features: &[FeatureValue]) -> Result<(), Error> {
         each!(self, model => model.check(features))
     }
 
@@ -141,11 +141,11 @@ impl Model {
         each!(self, model => model.learn(example, scaler, draws))
     }
 
-    pub fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
+    pub fn contributions(&self, features: &[FeatureValue], draws: &Generator) -> Vec<f64> {
         each!(self, model => model.contributions(features, draws))
     }
 
-    pub fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
+    pub fn details(&self, features: &[FeatureValue]) -> Vec<(&'static str, f64)> {
         each!(self, model => model.details(features))
     }
 

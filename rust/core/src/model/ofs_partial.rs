@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId};
-use crate::model::example::{Example, Outcome, Score, Scores, squared_norm, too_large};
+use crate::event::{FeatureId, FeatureValue};
+use crate::model::example::{Example, Outcome, PriorScores, Score, squared_norm, too_large};
 use crate::model::kind::ModelKind;
 use crate::rules::sparsify::Sparsifier;
 use crate::scaling::RunningScaler;
@@ -73,7 +73,7 @@ impl ModelKind for OfsPartial {
         Self { config, sparsifier, weights: Weights::new(sparsifier.upkeep(), false, 1) }
     }
 
-    fn score(&self, features: &[Feature], draws: &Generator) -> Score {
+    fn score(&self, features: &[FeatureValue], draws: &Generator) -> Score {
         Score::by_sign(self.weights.dot(0, &self.select(features, &mut draws.clone())))
     }
 
@@ -113,13 +113,13 @@ impl ModelKind for OfsPartial {
             self.weights.shift(0, &selected, length, step, norm);
             self.sparsifier.apply(&mut self.weights, 0, count, draws);
         }
-        Ok(Outcome { mistake: margin <= 0.0, scores: Scores::by_margin(q) })
+        Ok(Outcome { mistake: margin <= 0.0, scores: PriorScores::by_margin(q) })
     }
 
-    fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
+    fn contributions(&self, features: &[FeatureValue], draws: &Generator) -> Vec<f64> {
         let selected: BTreeSet<FeatureId> =
             self.select(features, &mut draws.clone()).iter().map(|feature| feature.id).collect();
-        let part = |feature: &Feature| {
+        let part = |feature: &FeatureValue| {
             let weight =
                 if selected.contains(&feature.id) { self.weight(feature.id, 0) } else { 0.0 };
             weight * feature.value
@@ -152,13 +152,13 @@ impl ModelKind for OfsPartial {
 
 impl OfsPartial {
     /// d: the known names and the unknown names of the event.
-    fn names(&self, features: &[Feature]) -> usize {
+    fn names(&self, features: &[FeatureValue]) -> usize {
         let new = features.iter().filter(|feature| !self.weights.has_row(feature.id)).count();
         self.weights.rows() + new
     }
 
     /// The features of an event that the model reads.
-    fn select(&self, features: &[Feature], draws: &mut Generator) -> Vec<Feature> {
+    fn select(&self, features: &[FeatureValue], draws: &mut Generator) -> Vec<FeatureValue> {
         let (count, d) = (self.config.count as usize, self.names(features));
         let by_chance = draws.uniform() < self.config.exploration;
         let those = |reads: &dyn Fn(FeatureId) -> bool| {
@@ -198,8 +198,8 @@ mod tests {
     fn learning_reads_the_features_that_the_prediction_read_and_divides_by_their_probability() {
         let config = OfsPartialConfig { count: 2, exploration: 0.2, step: 0.5, l2_radius: 1e9 };
         let (mut model, mut draws) = (OfsPartial::new(config, 1), Generator::from_seed(3));
-        let features: Vec<Feature> =
-            (0..8).map(|id| Feature { id, value: 1.0 + f64::from(id) }).collect();
+        let features: Vec<FeatureValue> =
+            (0..8).map(|id| FeatureValue { id, value: 1.0 + f64::from(id) }).collect();
         let selected = model.select(&features, &mut draws.clone());
         assert_eq!(selected.len(), 2);
         let target = Target::Class(1);

@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId};
-use crate::model::example::{Example, Outcome, Score, Scores, too_large};
+use crate::event::{FeatureId, FeatureValue};
+use crate::model::example::{Example, Outcome, PriorScores, Score, too_large};
 use crate::model::kind::ModelKind;
 use crate::rules::sparsify::Sparsifier;
 use crate::scaling::RunningScaler;
@@ -151,7 +151,7 @@ impl ModelKind for Olvf {
         }
     }
 
-    fn score(&self, features: &[Feature], _draws: &Generator) -> Score {
+    fn score(&self, features: &[FeatureValue], _draws: &Generator) -> Score {
         Score::by_sign(self.dot(features))
     }
 
@@ -165,16 +165,16 @@ impl ModelKind for Olvf {
         if !example.features.is_empty() {
             self.take(&plan, example);
         }
-        let scores = Scores::by_margin(plan.margin);
+        let scores = PriorScores::by_margin(plan.margin);
         Ok(Outcome { mistake: plan.mistake, scores })
     }
 
-    fn contributions(&self, features: &[Feature], _draws: &Generator) -> Vec<f64> {
+    fn contributions(&self, features: &[FeatureValue], _draws: &Generator) -> Vec<f64> {
         features.iter().map(|feature| self.weight(feature.id, 0) * feature.value).collect()
     }
 
     /// p^w and p^x of an event by the current weights.
-    fn details(&self, features: &[Feature]) -> Vec<(&'static str, f64)> {
+    fn details(&self, features: &[FeatureValue]) -> Vec<(&'static str, f64)> {
         vec![
             ("space_confidence", logistic(self.space.value())),
             ("event_confidence", logistic(self.space_of(features))),
@@ -236,7 +236,7 @@ impl Olvf {
         self.rows.get(id as usize).copied().unwrap_or_default()
     }
 
-    fn dot(&self, features: &[Feature]) -> f64 {
+    fn dot(&self, features: &[FeatureValue]) -> f64 {
         let mut sum = 0.0;
         for feature in features {
             sum += self.row(feature.id).v * feature.value;
@@ -245,7 +245,7 @@ impl Olvf {
     }
 
     /// Σu over the event's features.
-    fn space_of(&self, features: &[Feature]) -> f64 {
+    fn space_of(&self, features: &[FeatureValue]) -> f64 {
         let mut sum = 0.0;
         for feature in features {
             sum += self.row(feature.id).u;
@@ -265,7 +265,7 @@ impl Olvf {
         let s = self.space_of(features);
         let change =
             space_step(s, if mistake { -1.0 } else { 1.0 }, self.config.c_space, features.len());
-        let known = |feature: &Feature| (feature.id as usize) < example.known;
+        let known = |feature: &FeatureValue| (feature.id as usize) < example.known;
 
         let mut space = self.space;
         let (mut event_space, mut old_norm, mut new_norm) = (0.0, 0.0, 0.0);
@@ -471,7 +471,11 @@ mod tests {
         confidence: Confidence::Multiply,
     };
 
-    fn learn(model: &mut Olvf, features: &[Feature], positive: bool) -> Result<Outcome, Error> {
+    fn learn(
+        model: &mut Olvf,
+        features: &[FeatureValue],
+        positive: bool,
+    ) -> Result<Outcome, Error> {
         let known = model.rows.len();
         let names = features.iter().map(|f| f.id as usize + 1).max().unwrap_or(0).max(known);
         let target = Target::Class(usize::from(positive));
@@ -483,7 +487,7 @@ mod tests {
     #[test]
     fn the_first_example_by_hand() {
         let mut model = Olvf::new(OlvfConfig { kept_share: 1.0, ..CONFIG }, 1);
-        let features = [Feature { id: 0, value: 2.0 }, Feature { id: 1, value: 0.0 }];
+        let features = [FeatureValue { id: 0, value: 2.0 }, FeatureValue { id: 1, value: 0.0 }];
         assert!(learn(&mut model, &features, true).unwrap().mistake);
         // q = 0: a mistake, c = −1, s = 0, g = 1/2, l̄ = ln 2, τ̄ = min(.2, ln 2/(¼·2)) = .2
         assert!((model.rows[0].u + 0.1).abs() < 1e-15);
@@ -508,10 +512,10 @@ mod tests {
         let mut cut = 0;
         for round in 0..4_000 {
             ids += f64::from(round % 150 == 0);
-            let features: Vec<Feature> = (0..ids as u32)
+            let features: Vec<FeatureValue> = (0..ids as u32)
                 .filter_map(|id| {
                     let value = (draws.uniform() * 5.0).floor() - 2.0; // ties and zeros
-                    (draws.uniform() < 0.3).then_some(Feature { id, value })
+                    (draws.uniform() < 0.3).then_some(FeatureValue { id, value })
                 })
                 .collect();
             let mut plain = model.clone();
@@ -546,8 +550,8 @@ mod tests {
     #[test]
     fn a_step_that_would_overflow_changes_nothing() {
         let mut model = Olvf::new(OlvfConfig { c: f64::INFINITY, ..CONFIG }, 1);
-        assert!(learn(&mut model, &[Feature { id: 0, value: 1e-160 }], true).is_err());
-        assert!(learn(&mut model, &[Feature { id: 0, value: 1e200 }], true).is_err());
+        assert!(learn(&mut model, &[FeatureValue { id: 0, value: 1e-160 }], true).is_err());
+        assert!(learn(&mut model, &[FeatureValue { id: 0, value: 1e200 }], true).is_err());
         assert!(model.rows.is_empty());
         assert!(learn(&mut model, &[], true).unwrap().mistake);
         assert!(model.rows.is_empty());

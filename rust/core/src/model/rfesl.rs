@@ -10,8 +10,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId};
-use crate::model::example::{Example, Outcome, Score, Scores, too_large};
+use crate::event::{FeatureId, FeatureValue};
+use crate::model::example::{Example, Outcome, PriorScores, Score, too_large};
 use crate::model::kind::ModelKind;
 use crate::model::two_experts::{Loss, Sharing, TwoExperts, blend};
 use crate::scaling::RunningScaler;
@@ -53,7 +53,7 @@ impl ModelKind for Rfesl {
         Self { config, state }
     }
 
-    fn score(&self, features: &[Feature], _draws: &Generator) -> Score {
+    fn score(&self, features: &[FeatureValue], _draws: &Generator) -> Score {
         Score::by_sign(blend(self.state.experts.alpha, self.both_scores(features)))
     }
 
@@ -110,10 +110,10 @@ impl ModelKind for Rfesl {
         self.state.rounds = t;
         self.state.experts = experts;
         let mistake = Loss::Logistic.is_mistake(margin, y);
-        Ok(Outcome { mistake, scores: Scores::by_margin(margin) })
+        Ok(Outcome { mistake, scores: PriorScores::by_margin(margin) })
     }
 
-    fn contributions(&self, features: &[Feature], _draws: &Generator) -> Vec<f64> {
+    fn contributions(&self, features: &[FeatureValue], _draws: &Generator) -> Vec<f64> {
         features.iter().map(|feature| self.weight(feature.id, 0) * feature.value).collect()
     }
 
@@ -150,7 +150,7 @@ impl ModelKind for Rfesl {
 
 impl Rfesl {
     /// The scores of both models.
-    fn both_scores(&self, features: &[Feature]) -> [f64; 2] {
+    fn both_scores(&self, features: &[FeatureValue]) -> [f64; 2] {
         let mut f = [0.0; 2];
         for feature in features {
             let at = feature.id as usize;
@@ -167,7 +167,8 @@ mod tests {
     use crate::label::Target;
 
     fn learn(model: &mut Rfesl, ids: &[(FeatureId, f64)], class: usize) {
-        let features: Vec<Feature> = ids.iter().map(|&(id, value)| Feature { id, value }).collect();
+        let features: Vec<FeatureValue> =
+            ids.iter().map(|&(id, value)| FeatureValue { id, value }).collect();
         let known = model.state.new.len();
         let names = ids.iter().map(|&(id, _)| id as usize + 1).fold(known, usize::max);
         let target = Target::Class(class);

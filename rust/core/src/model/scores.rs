@@ -1,17 +1,17 @@
 //! Predictions from a table of weights: by the sign of one score, or by the largest of several.
 
-use crate::event::{Feature, FeatureId};
+use crate::event::{FeatureId, FeatureValue};
 use crate::model::example::Score;
 use crate::storage::weights::Weights;
 
 /// Two classes: the sign of `w·x`.
-pub fn score_binary(weights: &Weights, features: &[Feature]) -> Score {
+pub fn score_binary(weights: &Weights, features: &[FeatureValue]) -> Score {
     let (margin, squared_norm) = weights.dot_and_norm(0, features);
     Score { squared_norm: Some(squared_norm), ..Score::by_sign(margin) }
 }
 
 /// Several classes: the largest of `w_r·x`, and its lead over the second.
-pub fn score_multiclass(weights: &Weights, features: &[Feature]) -> Score {
+pub fn score_multiclass(weights: &Weights, features: &[FeatureValue]) -> Score {
     let scores = weights.dots(features);
     let class = largest(&scores, None);
     let margin = match (class, largest(&scores, class)) {
@@ -22,7 +22,7 @@ pub fn score_multiclass(weights: &Weights, features: &[Feature]) -> Score {
 }
 
 /// What each feature adds to the margin.
-pub fn contributions(weights: &Weights, features: &[Feature], multiclass: bool) -> Vec<f64> {
+pub fn contributions(weights: &Weights, features: &[FeatureValue], multiclass: bool) -> Vec<f64> {
     let scores = weights.dots(features);
     let class = largest(&scores, None);
     let rival = largest(&scores, class);
@@ -56,7 +56,7 @@ mod tests {
         let mut weights = Weights::new(Upkeep::NONE, false, 3);
         weights.set_rows(1);
         for vector in 0..3 {
-            let one = [Feature { id: 0, value: 1.0 }];
+            let one = [FeatureValue { id: 0, value: 1.0 }];
             weights.shift(vector, &one, vector as f64 + 1.0, Step::of(1.0), 1.0);
         }
         weights
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn with_several_classes_the_margin_is_the_lead_over_the_second() {
-        let event = [Feature { id: 0, value: 2.0 }, Feature { id: 7, value: 9.0 }];
+        let event = [FeatureValue { id: 0, value: 2.0 }, FeatureValue { id: 7, value: 9.0 }];
         let score = score_multiclass(&weights(), &event);
         assert_eq!((score.class, score.margin, score.confidence), (Some(2), 2.0, 2.0));
         assert_eq!(contributions(&weights(), &event, true), [2.0, 0.0]);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn with_two_classes_the_margin_is_the_score_of_the_first_vector() {
-        let score = score_binary(&weights(), &[Feature { id: 0, value: -2.0 }]);
+        let score = score_binary(&weights(), &[FeatureValue { id: 0, value: -2.0 }]);
         assert_eq!((score.class, score.margin, score.confidence), (Some(0), -2.0, 2.0));
         assert_eq!(score.squared_norm, Some(4.0));
     }

@@ -11,8 +11,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId};
-use crate::model::example::{Example, Outcome, Score, Scores, too_large};
+use crate::event::{FeatureId, FeatureValue};
+use crate::model::example::{Example, Outcome, PriorScores, Score, too_large};
 use crate::model::kind::ModelKind;
 use crate::scaling::RunningScaler;
 use crate::storage::rng::Generator;
@@ -68,7 +68,7 @@ impl ModelKind for SecondOrder {
         Self { config, mistakes: Vec::new(), matrix: Vec::new() }
     }
 
-    fn score(&self, features: &[Feature], _draws: &Generator) -> Score {
+    fn score(&self, features: &[FeatureValue], _draws: &Generator) -> Score {
         let MatrixProducts { margin, quadratic, .. } = self.multiply(features);
         let mut score = Score::by_sign(margin);
         if self.config.original {
@@ -109,7 +109,8 @@ impl ModelKind for SecondOrder {
                 self.matrix.get(entry_index(row, row)).copied().unwrap_or(self.initial_diagonal());
             *z = (*z / root).clamp(-diagonal.sqrt(), diagonal.sqrt());
         }
-        let moved = |f: &Feature| self.mistakes.get(f.id as usize).unwrap_or(&0.0) + sign * f.value;
+        let moved =
+            |f: &FeatureValue| self.mistakes.get(f.id as usize).unwrap_or(&0.0) + sign * f.value;
         if mistake && !example.features.iter().all(|f| moved(f).is_finite()) {
             return Err(too_large("a weight"));
         }
@@ -124,12 +125,12 @@ impl ModelKind for SecondOrder {
                 self.subtract_outer(&product);
             }
         }
-        Ok(Outcome { mistake, scores: Scores::by_margin(margin) })
+        Ok(Outcome { mistake, scores: PriorScores::by_margin(margin) })
     }
 
-    fn contributions(&self, features: &[Feature], _draws: &Generator) -> Vec<f64> {
+    fn contributions(&self, features: &[FeatureValue], _draws: &Generator) -> Vec<f64> {
         let quadratic = self.multiply(features).quadratic;
-        let weight = |feature: &Feature| {
+        let weight = |feature: &FeatureValue| {
             let known = (feature.id as usize) < self.mistakes.len();
             if known { self.weight(feature.id, 0) } else { 0.0 }
         };
@@ -179,7 +180,7 @@ impl SecondOrder {
         1.0 / self.config.prior_weight
     }
 
-    fn multiply(&self, features: &[Feature]) -> MatrixProducts {
+    fn multiply(&self, features: &[FeatureValue]) -> MatrixProducts {
         let d = self.mistakes.len();
         let mut product = vec![0.0; d];
         for feature in features.iter().filter(|feature| (feature.id as usize) < d) {
@@ -237,7 +238,7 @@ mod tests {
         SecondOrder::new(SecondOrderConfig { prior_weight, original }, 1)
     }
 
-    fn example(features: &[Feature], class: usize, known: usize, names: usize) -> Example<'_> {
+    fn example(features: &[FeatureValue], class: usize, known: usize, names: usize) -> Example<'_> {
         let target = Target::Class(class);
         Example { features, target, known, names, positives: 1, negatives: 1, products: None }
     }
@@ -249,7 +250,7 @@ mod tests {
     #[test]
     fn the_first_mistake_by_hand() {
         let mut model = model(2.0, true);
-        let x = [Feature { id: 0, value: 2.0 }];
+        let x = [FeatureValue { id: 0, value: 2.0 }];
         assert_eq!(model.score(&x, &Generator::from_seed(0)).margin, 0.0);
         assert!(learn(&mut model, &example(&x, 1, 0, 1)).unwrap().mistake);
         // u = 1, r = 2, so M = 1/2 − 1/3 = 1/6 = 1/(2 + 2²), and v = 2.
@@ -272,8 +273,8 @@ mod tests {
         let mut known = 0;
         for round in 0..60 {
             let names = (2 + round / 10).min(d);
-            let x: Vec<Feature> = (0..names)
-                .map(|id| Feature { id: id as FeatureId, value: draws.uniform() - 0.5 })
+            let x: Vec<FeatureValue> = (0..names)
+                .map(|id| FeatureValue { id: id as FeatureId, value: draws.uniform() - 0.5 })
                 .collect();
             let class = usize::from(draws.uniform() < 0.5);
             if learn(&mut model, &example(&x, class, known, names)).unwrap().mistake {
@@ -294,8 +295,8 @@ mod tests {
     #[test]
     fn too_many_names_are_refused() {
         let mut model = model(1.0, false);
-        let x: Vec<Feature> =
-            (0..=MOST_NAMES).map(|id| Feature { id: id as FeatureId, value: 1.0 }).collect();
+        let x: Vec<FeatureValue> =
+            (0..=MOST_NAMES).map(|id| FeatureValue { id: id as FeatureId, value: 1.0 }).collect();
         assert!(matches!(learn(&mut model, &example(&x, 1, 0, x.len())), Err(Error::Event(_))));
         assert!(model.mistakes.is_empty());
     }

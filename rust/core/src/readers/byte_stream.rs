@@ -1,12 +1,12 @@
 //! The bytes of a file or of standard input, unpacked if they are packed by gzip or Zstandard.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 use crate::readers::decompress::DecompressAhead;
 
@@ -36,11 +36,11 @@ impl ByteStream {
         let mut source = CountedRead { source, taken: Arc::clone(&taken) };
         let mut first = Vec::new();
         source.by_ref().take(ZSTD.len() as u64).read_to_end(&mut first)?;
-        let (is_gzip, is_zstd) = (first.starts_with(&GZIP), first == ZSTD);
+        let (is_gzip, is_zstd) = (first.starts_with(&GZIP), is_zstd(&first));
         let all = Cursor::new(first).chain(source);
         let unpacked: Box<dyn Read + Send> = if is_gzip {
             let buffered = BufReader::with_capacity(PACKED_BLOCK, all);
-            Box::new(DecompressAhead::new(MultiGzDecoder::new(buffered)))
+            Box::new(DecompressAhead::new(GzipMembers::new(buffered)))
         } else if is_zstd {
             Box::new(DecompressAhead::new(zstd::Decoder::new(all)?))
         } else {
@@ -58,6 +58,55 @@ impl ByteStream {
 impl Read for ByteStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.unpacked.read(buffer)
+    }
+}
+
+/// Whether a file of Zstandard begins so: by a frame, or by one that readers skip.
+fn is_zstd(first: &[u8]) -> bool {
+    const SKIPPED: [u8; 3] = [0x2a, 0x4d, 0x18];
+    first == ZSTD || matches!(first, [0x50..=0x5f, rest @ ..] if rest == SKIPPED)
+}
+
+/// The members of a gzip file one after the other. Zeros behind the last one are padding, as tape
+/// drives write it.
+struct GzipMembers<R> {
+    /// None once the file has ended.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> GzipMembers<R> {
+    fn new(source: R) -> Self {
+        Self { member: Some(GzDecoder::new(source)) }
+    }
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let count = member.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            let Some(ended) = self.member.take() else { break };
+            self.member = after_zeros(ended.into_inner())?.map(GzDecoder::new);
+        }
+        Ok(0)
+    }
+}
+
+/// What follows behind zeros, if anything does.
+fn after_zeros<R: BufRead>(mut source: R) -> io::Result<Option<R>> {
+    loop {
+        let block = source.fill_buf()?;
+        let zeros = block.iter().take_while(|&&byte| byte == 0).count();
+        let (ended, all_zero) = (block.is_empty(), zeros == block.len());
+        source.consume(zeros);
+        if ended {
+            return Ok(None);
+        }
+        if !all_zero {
+            return Ok(Some(source));
+        }
     }
 }
 
@@ -112,6 +161,28 @@ mod tests {
             let length = packed.len() as u64;
             assert!(length < 100_000);
             assert_eq!(read_all(packed).unwrap(), (text.clone(), length));
+        }
+    }
+
+    #[test]
+    fn gzip_members_follow_each_other_and_zeros_at_the_end_are_padding() {
+        let two = [gzip(b"one "), gzip(b"two")].concat();
+        for padding in [0, 1, 512, 3 * PACKED_BLOCK] {
+            let padded = [two.clone(), vec![0; padding]].concat();
+            assert_eq!(read_all(padded).unwrap().0, b"one two", "{padding}");
+        }
+        let apart = [gzip(b"one "), vec![0; 99], gzip(b"two")].concat();
+        assert_eq!(read_all(apart).unwrap().0, b"one two");
+        assert!(read_all([two, b"no gzip".to_vec()].concat()).is_err());
+    }
+
+    #[test]
+    fn frames_that_readers_of_zstandard_skip_are_skipped() {
+        let skipped = [&[0x52, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
+        let frame = zstd::encode_all(&b"text"[..], 1).unwrap();
+        for file in [[&skipped[..], &frame].concat(), [&frame[..], &skipped, &frame].concat()] {
+            let expected = if file.starts_with(&ZSTD) { "texttext" } else { "text" };
+            assert_eq!(read_all(file).unwrap().0, expected.as_bytes());
         }
     }
 

@@ -42,7 +42,7 @@ pub fn read_header(
     let line = text(lines.line()).map_err(RecordError::Line)?;
     let mut names = Vec::new();
     let mut scratch = String::new();
-    let mut cells = Cells { line, at: Some(0), delimiter };
+    let mut cells = CsvCells { line, at: Some(0), delimiter };
     while let Some(cell) = cells.next(&mut scratch) {
         names.push(cell.to_owned());
     }
@@ -116,13 +116,13 @@ pub fn parse(
         return Ok(false);
     }
     let mut scratch = std::mem::take(&mut record.scratch);
-    let read = parse_cells(Cells { line, at: Some(0), delimiter }, header, &mut scratch, record);
+    let read = parse_cells(CsvCells { line, at: Some(0), delimiter }, header, &mut scratch, record);
     record.scratch = scratch;
     read.map(|()| true)
 }
 
 fn parse_cells(
-    mut cells: Cells<'_>,
+    mut cells: CsvCells<'_>,
     header: &Header,
     scratch: &mut String,
     record: &mut Record,
@@ -140,10 +140,10 @@ fn parse_cells(
             record.id = id(cell);
         } else {
             let value = match cell_value(cell) {
-                Cell::Absent => f64::NAN,
-                Cell::Number(number) => number,
-                Cell::Bool(truth) => f64::from(u8::from(truth)),
-                Cell::Text => {
+                CsvCell::Absent => f64::NAN,
+                CsvCell::Number(number) => number,
+                CsvCell::Bool(truth) => f64::from(u8::from(truth)),
+                CsvCell::Text => {
                     record.push_indicator(name, cell)?;
                     f64::NAN
                 }
@@ -163,34 +163,34 @@ fn parse_cells(
     Ok(())
 }
 
-enum Cell {
+enum CsvCell {
     Absent,
     Number(f64),
     Bool(bool),
     Text,
 }
 
-fn cell_value(cell: &str) -> Cell {
+fn cell_value(cell: &str) -> CsvCell {
     let trimmed = cell.trim_matches([' ', '\t']);
     if trimmed.is_empty() {
-        return Cell::Absent;
+        return CsvCell::Absent;
     }
     if let Some(number) = whole(trimmed.as_bytes()) {
-        return Cell::Number(number);
+        return CsvCell::Number(number);
     }
     match trimmed {
-        "true" | "True" | "TRUE" => Cell::Bool(true),
-        "false" | "False" | "FALSE" => Cell::Bool(false),
-        _ => Cell::Text,
+        "true" | "True" | "TRUE" => CsvCell::Bool(true),
+        "false" | "False" | "FALSE" => CsvCell::Bool(false),
+        _ => CsvCell::Text,
     }
 }
 
 fn label(cell: &str) -> Option<Label> {
     match cell_value(cell) {
-        Cell::Absent => None,
-        Cell::Number(number) => integer(cell).map(Label::Int).or_else(|| number_label(number)),
-        Cell::Bool(truth) => Some(Label::Bool(truth)),
-        Cell::Text => Some(Label::Text(cell.to_owned())),
+        CsvCell::Absent => None,
+        CsvCell::Number(number) => integer(cell).map(Label::Int).or_else(|| number_label(number)),
+        CsvCell::Bool(truth) => Some(Label::Bool(truth)),
+        CsvCell::Text => Some(Label::Text(cell.to_owned())),
     }
 }
 
@@ -204,14 +204,14 @@ fn id(cell: &str) -> Option<Id> {
 }
 
 /// The cells of a record in order.
-struct Cells<'a> {
+struct CsvCells<'a> {
     line: &'a str,
     /// Where the next cell starts; none behind the last.
     at: Option<usize>,
     delimiter: u8,
 }
 
-impl<'a> Cells<'a> {
+impl<'a> CsvCells<'a> {
     /// The next cell; one between quotes is written to `scratch`.
     fn next<'s>(&mut self, scratch: &'s mut String) -> Option<&'s str>
     where

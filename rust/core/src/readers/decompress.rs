@@ -1,6 +1,7 @@
 //! Unpacking on a thread of its own, a few blocks ahead of the reader.
 
 use std::io::{self, Read};
+use std::process;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub struct DecompressAhead {
     block: Vec<u8>,
     /// How much of `block` has been read; never more than its length.
     at: usize,
+    /// The process in which the thread runs: a child of it has no such thread.
+    process: u32,
 }
 
 impl DecompressAhead {
@@ -29,7 +32,7 @@ impl DecompressAhead {
         let (sender, blocks) = sync_channel(BLOCKS_AHEAD);
         let (emptied, returned) = sync_channel(BLOCKS_AHEAD);
         thread::spawn(move || unpack(source, &sender, &returned));
-        Self { blocks, emptied, block: Vec::new(), at: 0 }
+        Self { blocks, emptied, block: Vec::new(), at: 0, process: process::id() }
     }
 }
 
@@ -61,6 +64,11 @@ fn unpack(
 impl Read for DecompressAhead {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.at == self.block.len() {
+            if process::id() != self.process {
+                return Err(io::Error::other(
+                    "it was opened before this process was forked; open it again in this process",
+                ));
+            }
             let block = self.blocks.recv_timeout(LONGEST_WAIT).map_err(|error| match error {
                 RecvTimeoutError::Timeout => io::Error::from(io::ErrorKind::Interrupted),
                 RecvTimeoutError::Disconnected => io::Error::other("unpacking has stopped"),

@@ -223,7 +223,7 @@ fn column_names<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Feature, Name, Names, quoted};
+    use crate::event::{FeatureValue, Name, Names, quoted};
     use crate::label::Label;
     use crate::readers::lines::LONGEST_LINE;
     use crate::readers::record::Id;
@@ -266,7 +266,7 @@ mod tests {
                     Some(Id::Number(number)) => format!(" of {number}"),
                     Some(Id::Text(text)) => format!(" of {}", quoted(text)),
                 };
-                let feature = |(i, feature): (usize, &Feature)| {
+                let feature = |(i, feature): (usize, &FeatureValue)| {
                     format!("{}={}", names.name(i), feature.value)
                 };
                 let features: Vec<String> =
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_refused_wherever_they_stand_and_the_next_line_is_read() {
         let lines: [(&[u8], usize); 6] = [
-            (b"\xff\xfe", 1),
+            (b"\xff", 1),
             (b"1 1:1 \xff", 7),
             (b"1 1:1 2:\xff", 9),
             (b"1 qid:\xff 1:1", 7),

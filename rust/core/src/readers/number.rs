@@ -26,7 +26,7 @@ pub struct ParsedNumber {
 }
 
 /// The finite number that starts at `at`, if it is quickly read and in the spelling of JSON: no
-/// plus, no zeros in front, digits on both sides of the point. `ends` says which byte may follow
+/// plus, no zeros in front, digits on both sides of the point, not `-0`. `ends` says which byte may follow
 /// it; none is the end of the text.
 #[inline(always)]
 pub fn json_number(
@@ -59,6 +59,9 @@ pub fn json_number(
             return ends(text.get(number.end).copied()).then_some(number);
         }
     } else if ends(Some(next)) {
+        if negative == 1 && first == 0 {
+            return None; // formats differ in what an integer -0 is
+        }
         let value = f64::from(first) / SIGNED_POWERS_OF_TEN[negative][0];
         return Some(ParsedNumber { value, end: at + negative + 1 });
     }
@@ -81,6 +84,9 @@ fn longer(text: &[u8], at: usize, negative: bool, first: u64) -> Option<ParsedNu
     let (mut digits, mut end) = unsigned_integer(text, at + 1, first)?;
     if first == 0 && end > at + 1 {
         return None;
+    }
+    if negative && digits == 0 && !matches!(text.get(end), Some(b'.' | b'e' | b'E')) {
+        return None; // -0
     }
     let mut decimals = 0;
     if text.get(end) == Some(&b'.') {

@@ -1,6 +1,6 @@
 //! One event as its file gives it: label, id, values, and where the names of its features stand.
 
-use crate::event::{Feature, Name, Names, UNKNOWN, quoted};
+use crate::event::{FeatureValue, Name, Names, UNKNOWN, quoted};
 use crate::label::Label;
 use crate::readers::lines::{LONGEST_LINE, LineError};
 
@@ -35,7 +35,7 @@ pub struct Record {
     pub label: Option<Label>,
     pub id: Option<Id>,
     /// The event's features; their ids are unknown until a learner has resolved their names.
-    pub features: Vec<Feature>,
+    pub features: Vec<FeatureValue>,
     /// Their names, in the same order.
     pub places: Vec<NameRef>,
     /// Names that do not stand in the line as they are: joined from parts, or written with escapes.
@@ -58,7 +58,7 @@ impl Record {
 
     pub fn push(&mut self, name: NameRef, value: f64) {
         self.places.push(name);
-        self.features.push(Feature { id: UNKNOWN, value });
+        self.features.push(FeatureValue { id: UNKNOWN, value });
     }
 
     /// Add the indicator `name=text`, a feature of value 1.
@@ -178,7 +178,9 @@ impl From<LineError> for RecordError {
 /// A line as text.
 pub fn text(line: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(line).map_err(|error| {
-        let byte = line[error.valid_up_to()];
-        format!("expected text in UTF-8, got byte {byte:#04x} at {}.", error.valid_up_to() + 1)
+        let (byte, place) = (line[error.valid_up_to()], error.valid_up_to() + 1);
+        let utf_16 = line.starts_with(b"\xff\xfe") || line.starts_with(b"\xfe\xff");
+        let cure = if utf_16 { "; it begins as UTF-16 does, so save it as UTF-8" } else { "" };
+        format!("expected text in UTF-8, got byte {byte:#04x} at {place}{cure}.")
     })
 }

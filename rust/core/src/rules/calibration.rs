@@ -12,7 +12,7 @@
 //!
 //! w is one over the probability with which the label was asked for, so that the answers represent
 //! the stream and not the questions. γ discounts earlier labels, because the model has changed
-//! since. Scores are divided by the running mean m, so their scale does not matter. J. Platt,
+//! since. PriorScores are divided by the running mean m, so their scale does not matter. J. Platt,
 //! *Probabilistic outputs for support vector machines* (1999); S. Amari, *Natural gradient works
 //! efficiently in learning*, Neural Computation 10 (1998).
 

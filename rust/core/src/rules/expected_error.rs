@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Feature;
+use crate::event::FeatureValue;
 use crate::storage::index_remap::IndexRemap;
 
 /// The smallest step of a mean: it covers about the last fifty events.
@@ -44,7 +44,7 @@ pub struct ExpectedError {
 impl ExpectedError {
     /// The confidence in a prediction: the overall mean divided by the expected error, at most 100;
     /// 1 while no error was seen.
-    pub fn confidence(&self, event: &[Feature]) -> f64 {
+    pub fn confidence(&self, event: &[FeatureValue]) -> f64 {
         let overall = self.overall.value;
         if event.is_empty() || overall == 0.0 {
             return 1.0;
@@ -60,7 +60,7 @@ impl ExpectedError {
     }
 
     /// Learn the error made on an event. `names` counts all names, those of this event included.
-    pub fn learn(&mut self, event: &[Feature], names: usize, error: f64) {
+    pub fn learn(&mut self, event: &[FeatureValue], names: usize, error: f64) {
         self.features.resize(names, Mean::default());
         self.overall.add(error);
         for feature in event {
@@ -91,8 +91,8 @@ mod tests {
     use super::*;
     use crate::event::{FeatureId, UNKNOWN};
 
-    fn event(ids: &[FeatureId]) -> Vec<Feature> {
-        ids.iter().map(|&id| Feature { id, value: 1.0 }).collect()
+    fn event(ids: &[FeatureId]) -> Vec<FeatureValue> {
+        ids.iter().map(|&id| FeatureValue { id, value: 1.0 }).collect()
     }
 
     #[test]

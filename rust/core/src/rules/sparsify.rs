@@ -80,7 +80,7 @@ fn at_least_one(exact: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Feature, FeatureId};
+    use crate::event::{FeatureId, FeatureValue};
     use crate::storage::weights::{SMALLEST_SCALE, Step};
 
     #[test]
@@ -92,10 +92,10 @@ mod tests {
         fast.set_rows(rows);
         let mut slow = vec![0.0; rows];
         for _ in 0..3_000 {
-            let features: Vec<Feature> = (0..rows)
+            let features: Vec<FeatureValue> = (0..rows)
                 .filter_map(|id| {
                     let value = draws.uniform() - 0.5;
-                    (draws.uniform() < 0.2).then_some(Feature { id: id as FeatureId, value })
+                    (draws.uniform() < 0.2).then_some(FeatureValue { id: id as FeatureId, value })
                 })
                 .collect();
             fast.shift(0, &features, 1.0, Step::of(1.0), 10.0);

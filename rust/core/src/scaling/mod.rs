@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
 use crate::error::Error;
-use crate::event::{Feature, FeatureId, Name, Names, UNKNOWN};
+use crate::event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
 use crate::scaling::event_summary::{EventSummary, SummarySums, trust};
 use crate::scaling::simd::{F64x2, LANES};
 use crate::scaling::stats::{
@@ -128,7 +128,7 @@ impl RunningScaler {
     pub fn transform(
         &self,
         stats_ids: &[FeatureId],
-        features: &mut [Feature],
+        features: &mut [FeatureValue],
         PendingStats { lanes, .. }: &mut PendingStats,
     ) -> Result<[f64; 2], Error> {
         check_sizes(features)?;
@@ -147,7 +147,7 @@ impl RunningScaler {
     pub fn observe(
         &self,
         stats_ids: &[FeatureId],
-        features: &mut [Feature],
+        features: &mut [FeatureValue],
         pending: &mut PendingStats,
     ) -> Result<[f64; 2], Error> {
         check_sizes(features)?;
@@ -198,12 +198,12 @@ impl RunningScaler {
     fn load_lanes<'a>(
         &self,
         stats_ids: &[FeatureId],
-        features: &[Feature],
+        features: &[FeatureValue],
         unknown: &FeatureStats,
         lanes: &'a mut Vec<StatsLanes>,
     ) -> &'a mut [StatsLanes] {
         let stats_of = |&stats_id: &FeatureId| self.stats.get(stats_id as usize).unwrap_or(unknown);
-        let pair = |(stats_ids, features): (&[FeatureId], &[Feature])| {
+        let pair = |(stats_ids, features): (&[FeatureId], &[FeatureValue])| {
             let (mut values, mut two) = ([0.0; LANES], [&PADDING; LANES]);
             for (lane, (stats_id, feature)) in stats_ids.iter().zip(features).enumerate() {
                 (values[lane], two[lane]) = (feature.value, stats_of(stats_id));
@@ -221,7 +221,7 @@ impl RunningScaler {
         &mut self,
         pending: &PendingStats,
         stats_ids: &mut [FeatureId],
-        features: &[Feature],
+        features: &[FeatureValue],
         names: &(impl Names + ?Sized),
     ) {
         let round = self.rounds as f64;
@@ -258,11 +258,11 @@ impl RunningScaler {
     }
 
     /// With a summary: the factor of an event that was scaled earlier, by the current loadings.
-    pub fn factor(&self, features: &[Feature]) -> Option<f64> {
+    pub fn factor(&self, features: &[FeatureValue]) -> Option<f64> {
         let summary = self.summary.as_ref()?;
         let mut sums = SummarySums::default();
         let padding = black_box(&PADDING);
-        let stats_of = |feature: &Feature| {
+        let stats_of = |feature: &FeatureValue| {
             let stats_id = self.stats_ids.get(feature.id as usize).copied().unwrap_or(UNKNOWN);
             self.stats.get(stats_id as usize).unwrap_or(padding)
         };
@@ -374,8 +374,8 @@ impl ScalerState<'_> {
 }
 
 /// Refuse values whose squares could overflow.
-fn check_sizes(features: &[Feature]) -> Result<(), Error> {
-    let fits = |feature: &Feature| feature.value.abs() <= LARGEST;
+fn check_sizes(features: &[FeatureValue]) -> Result<(), Error> {
+    let fits = |feature: &FeatureValue| feature.value.abs() <= LARGEST;
     if features.iter().fold(true, |all, feature| all & fits(feature)) {
         return Ok(());
     }
@@ -387,7 +387,7 @@ fn check_sizes(features: &[Feature]) -> Result<(), Error> {
 }
 
 /// Divide z by its length √`squares`, and write it into the features.
-fn to_unit_length(lanes: &mut [StatsLanes], features: &mut [Feature], squares: f64) {
+fn to_unit_length(lanes: &mut [StatsLanes], features: &mut [FeatureValue], squares: f64) {
     let inverse = if squares > 0.0 { squares.sqrt().recip() } else { 1.0 };
     let inverse = F64x2::splat(inverse);
     for (pair, features) in lanes.iter_mut().zip(features.chunks_mut(LANES)) {
@@ -406,8 +406,8 @@ mod tests {
 
     type Event<'a> = &'a [(&'a str, f64)];
 
-    fn features_of(event: Event<'_>) -> Vec<Feature> {
-        event.iter().map(|&(_, value)| Feature { id: UNKNOWN, value }).collect()
+    fn features_of(event: Event<'_>) -> Vec<FeatureValue> {
+        event.iter().map(|&(_, value)| FeatureValue { id: UNKNOWN, value }).collect()
     }
 
     fn stats_ids_of(scaler: &RunningScaler, event: Event<'_>) -> Vec<FeatureId> {
@@ -683,7 +683,7 @@ mod tests {
         assert_eq!(scaler.stats_ids, [UNKNOWN, 1]);
         scaler.on_learned(Name::Text("d"));
         assert_eq!(scaler.stats_ids, [UNKNOWN, 1, 2]);
-        let mut features = [Feature { id: 0, value: 1.0 }]; // a comes back: the model knows it as 0
+        let mut features = [FeatureValue { id: 0, value: 1.0 }]; // a comes back: the model knows it as 0
         let mut pending = PendingStats::default();
         scaler.observe(&[UNKNOWN], &mut features, &mut pending).unwrap();
         scaler.commit(&pending, &mut [UNKNOWN], &features, &[Name::Text("a")][..]);
@@ -803,7 +803,7 @@ mod tests {
                     scaler.on_learned(Name::Text(name)); // the model's ids are 0, 1 and 2
                 }
             }
-            let feature = |(id, value)| Feature { id, value };
+            let feature = |(id, value)| FeatureValue { id, value };
             last = ((0..).zip(values).map(feature).collect(), factor);
             if round == 20 {
                 first = last.clone();

@@ -6,7 +6,7 @@
 //! changes the order of
 //! |v|, so the heap pops exactly the smallest |w|.
 
-use crate::event::{Feature, FeatureId, UNKNOWN};
+use crate::event::{FeatureId, FeatureValue, UNKNOWN};
 use crate::storage::compensated::CompensatedSum;
 use crate::storage::heap::Heap;
 use crate::storage::index_remap::IndexRemap;
@@ -251,7 +251,7 @@ impl Weights {
     }
 
     /// `w·x` of one vector, summed in the event's order.
-    pub fn dot(&self, vector: usize, features: &[Feature]) -> f64 {
+    pub fn dot(&self, vector: usize, features: &[FeatureValue]) -> f64 {
         let mut sum = 0.0;
         for feature in features {
             // A new or unknown name has no row: its id, and so its index, is too large.
@@ -264,8 +264,8 @@ impl Weights {
 
     /// `w·x` of one vector as four sums side by side: faster than [`Self::dot`], but rounded
     /// differently.
-    pub fn dot_unrolled(&self, vector: usize, features: &[Feature]) -> f64 {
-        let product = |feature: &Feature| {
+    pub fn dot_unrolled(&self, vector: usize, features: &[FeatureValue]) -> f64 {
+        let product = |feature: &FeatureValue| {
             let value = self.values.get(self.index(feature.id, vector));
             value.map_or(0.0, |value| value * feature.value)
         };
@@ -283,7 +283,7 @@ impl Weights {
 
     /// `w·x` of one vector and ‖x‖², each summed in the event's order. One pass for both costs
     /// hardly more than for one.
-    pub fn dot_and_norm(&self, vector: usize, features: &[Feature]) -> (f64, f64) {
+    pub fn dot_and_norm(&self, vector: usize, features: &[FeatureValue]) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
         for feature in features {
             if let Some(value) = self.values.get(self.index(feature.id, vector)) {
@@ -295,7 +295,7 @@ impl Weights {
     }
 
     /// `w·x` of every vector.
-    pub fn dots(&self, features: &[Feature]) -> Vec<f64> {
+    pub fn dots(&self, features: &[FeatureValue]) -> Vec<f64> {
         let mut sums = vec![0.0; self.vectors.len()];
         for feature in features {
             if self.has_row(feature.id) {
@@ -312,7 +312,7 @@ impl Weights {
     }
 
     /// Σσ_i x_i² of one vector; a feature or vector never learned has σ = 1.
-    pub fn variance(&self, vector: usize, features: &[Feature]) -> f64 {
+    pub fn variance(&self, vector: usize, features: &[FeatureValue]) -> f64 {
         let known = vector < self.vectors.len();
         let mut sum = 0.0;
         for feature in features {
@@ -327,7 +327,13 @@ impl Weights {
     }
 
     /// Whether every number stays finite if `vector` takes this step.
-    pub fn can_take(&self, vector: usize, features: &[Feature], step: Step, norm: f64) -> bool {
+    pub fn can_take(
+        &self,
+        vector: usize,
+        features: &[FeatureValue],
+        step: Step,
+        norm: f64,
+    ) -> bool {
         let nothing = WeightVector::default();
         let part = self.vectors.get(vector).unwrap_or(&nothing);
         let per_value = step.length / (part.scale * step.shrink);
@@ -358,7 +364,7 @@ impl Weights {
     pub fn shift(
         &mut self,
         vector: usize,
-        features: &[Feature],
+        features: &[FeatureValue],
         length: f64,
         step: Step,
         norm: f64,
@@ -609,7 +615,7 @@ mod tests {
     fn a_new_class_does_not_change_the_others() {
         let mut weights = Weights::new(Upkeep::NONE, true, 1);
         weights.set_rows(2);
-        let feature = Feature { id: 1, value: 2.0 };
+        let feature = FeatureValue { id: 1, value: 2.0 };
         weights.shift(0, &[feature], 0.5, Step::of(0.5), 2.0);
         for _ in 0..4 {
             weights.add_vector();
@@ -623,7 +629,7 @@ mod tests {
     fn a_step_that_would_overflow_is_detected_beforehand() {
         let mut weights = Weights::new(Upkeep::NONE, false, 1);
         weights.set_rows(1);
-        let feature = Feature { id: 0, value: 1.0 };
+        let feature = FeatureValue { id: 0, value: 1.0 };
         assert!(weights.can_take(0, &[feature], Step::of(1e300), 1.0));
         weights.shift(0, &[feature], 1.5e308, Step::of(1.5e308), 1.0);
         assert!(!weights.can_take(0, &[feature], Step::of(1.5e308), 1.0));

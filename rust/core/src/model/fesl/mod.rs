@@ -23,8 +23,8 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::event::{Feature, FeatureId};
-use crate::model::example::{Example, Outcome, Score, Scores, too_large};
+use crate::event::{FeatureId, FeatureValue};
+use crate::model::example::{Example, Outcome, PriorScores, Score, too_large};
 use crate::model::fesl::ridge_map::{MapStep, RidgeMap, RidgeMapState, SparseColumns};
 use crate::model::kind::ModelKind;
 use crate::model::two_experts::{Loss, Sharing, TwoExperts, blend};
@@ -82,9 +82,9 @@ struct StoredRound {
 }
 
 impl StoredRound {
-    fn features(&self) -> impl Iterator<Item = Feature> {
+    fn features(&self) -> impl Iterator<Item = FeatureValue> {
         let pairs = self.ids.iter().zip(&self.values);
-        pairs.map(|(&id, &value)| Feature { id, value })
+        pairs.map(|(&id, &value)| FeatureValue { id, value })
     }
 }
 
@@ -157,7 +157,7 @@ impl ModelKind for Fesl {
         }
     }
 
-    fn score(&self, features: &[Feature], draws: &Generator) -> Score {
+    fn score(&self, features: &[FeatureValue], draws: &Generator) -> Score {
         let margin = self.margin(&self.forecasts(features), draws);
         match self.config.loss {
             Loss::Logistic => Score::by_sign(margin),
@@ -212,13 +212,13 @@ impl ModelKind for Fesl {
             draws.uniform();
         }
         let scores = match config.loss {
-            Loss::Logistic => Scores::by_margin(margin),
-            Loss::Square => Scores::None,
+            Loss::Logistic => PriorScores::by_margin(margin),
+            Loss::Square => PriorScores::None,
         };
         Ok(Outcome { mistake: config.loss.is_mistake(margin, y), scores })
     }
 
-    fn contributions(&self, features: &[Feature], draws: &Generator) -> Vec<f64> {
+    fn contributions(&self, features: &[FeatureValue], draws: &Generator) -> Vec<f64> {
         let forecasts = self.forecasts(features);
         let map = forecasts.map.as_deref();
         let shares = self.shares(&forecasts.experts, map.is_some(), Some(draws));
@@ -311,7 +311,7 @@ impl Fesl {
     }
 
     /// Whether an event begins the next period.
-    fn begins_period(&self, features: &[Feature]) -> bool {
+    fn begins_period(&self, features: &[FeatureValue]) -> bool {
         match self.config.switch_after {
             Some(last) => self.period == 1 && self.rounds == last,
             None => {
@@ -322,7 +322,7 @@ impl Fesl {
         }
     }
 
-    fn forecasts(&self, features: &[Feature]) -> TwoForecasts<'_> {
+    fn forecasts(&self, features: &[FeatureValue]) -> TwoForecasts<'_> {
         let switch = self.begins_period(features);
         let map = if switch {
             self.build_map().map(std::borrow::Cow::Owned)
@@ -361,9 +361,9 @@ impl Fesl {
             return None;
         }
         let size = self.stored.len();
-        let rows: Vec<Vec<Feature>> =
+        let rows: Vec<Vec<FeatureValue>> =
             self.stored.iter().map(|stored| stored.features().collect()).collect();
-        let rows: Vec<&[Feature]> = rows.iter().map(Vec::as_slice).collect();
+        let rows: Vec<&[FeatureValue]> = rows.iter().map(Vec::as_slice).collect();
         let old_gram = SparseColumns::of(&rows, |id| self.is_old(id)).gram(size);
         // the stored examples again, on old names only: w1·x_i = lagged·x_i + Σ_j s_j x_j·x_i
         let mut at_rows: Vec<f64> = rows
@@ -388,7 +388,7 @@ impl Fesl {
                 old > 0 && old < rows[i].len()
             })
             .collect();
-        let complete_rows: Vec<&[Feature]> = complete.iter().map(|&i| rows[i]).collect();
+        let complete_rows: Vec<&[FeatureValue]> = complete.iter().map(|&i| rows[i]).collect();
         let new = SparseColumns::of(&complete_rows, |id| !self.is_old(id));
         let gram = complete.iter().flat_map(|&i| complete.iter().map(move |&j| i * size + j));
         let gram = gram.map(|at| old_gram[at]).collect();
@@ -522,7 +522,8 @@ mod tests {
     };
 
     fn learn(model: &mut Fesl, ids: &[(FeatureId, f64)], target: f64) {
-        let features: Vec<Feature> = ids.iter().map(|&(id, value)| Feature { id, value }).collect();
+        let features: Vec<FeatureValue> =
+            ids.iter().map(|&(id, value)| FeatureValue { id, value }).collect();
         let known = model.weights.len();
         let names = ids.iter().map(|&(id, _)| id as usize + 1).fold(known, usize::max);
         let target = Target::Value(target);
@@ -560,7 +561,7 @@ mod tests {
             }
             alone.weights[0]
         };
-        let forecasts = model.forecasts(&[Feature { id: 1, value: 5.0 }]);
+        let forecasts = model.forecasts(&[FeatureValue { id: 1, value: 5.0 }]);
         assert!(forecasts.switch);
         assert!((forecasts.f[0] - 0.5 * old).abs() < 1e-6);
         assert_eq!(forecasts.f[1], 0.0);

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Feature, FeatureId};
+use crate::event::{FeatureId, FeatureValue};
 
 /// The default ε, as a share of the mean diagonal entry of X2X2ᵀ.
 const SMALL_RIDGE: f64 = 1e-8;
@@ -27,7 +27,7 @@ pub struct SparseColumns {
 
 impl SparseColumns {
     /// The features of these rows for which `keep` is true.
-    pub fn of(rows: &[&[Feature]], keep: impl Fn(FeatureId) -> bool) -> Self {
+    pub fn of(rows: &[&[FeatureValue]], keep: impl Fn(FeatureId) -> bool) -> Self {
         let mut all: Vec<(FeatureId, u32, f64)> = Vec::new();
         for (row, features) in rows.iter().enumerate() {
             let kept = features.iter().filter(|feature| keep(feature.id));
@@ -72,7 +72,7 @@ impl SparseColumns {
     }
 
     /// z = Xx, summed in the order of the event.
-    fn times(&self, features: &[Feature], size: usize) -> Vec<f64> {
+    fn times(&self, features: &[FeatureValue], size: usize) -> Vec<f64> {
         let mut product = vec![0.0; size];
         for feature in features {
             for &(row, value) in self.column_of(feature.id) {
@@ -189,7 +189,7 @@ impl RidgeMap {
     }
 
     /// z = X2x
-    pub fn project(&self, features: &[Feature]) -> Vec<f64> {
+    pub fn project(&self, features: &[FeatureValue]) -> Vec<f64> {
         self.new.times(features, self.rows())
     }
 
@@ -273,8 +273,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn row(values: &[f64], first: FeatureId) -> Vec<Feature> {
-        (first..).zip(values).map(|(id, &value)| Feature { id, value }).collect()
+    fn row(values: &[f64], first: FeatureId) -> Vec<FeatureValue> {
+        (first..).zip(values).map(|(id, &value)| FeatureValue { id, value }).collect()
     }
 
     #[test]
@@ -290,11 +290,11 @@ mod tests {
     #[test]
     fn the_map_recovers_an_exact_relation() {
         // old = (new0 + new1, new0 - new1); new names have ids 2 and 3
-        let rows: Vec<Vec<Feature>> = [[1.0, 0.5], [0.2, -1.0], [3.0, 1.0]]
+        let rows: Vec<Vec<FeatureValue>> = [[1.0, 0.5], [0.2, -1.0], [3.0, 1.0]]
             .iter()
             .map(|[a, b]| row(&[a + b, a - b, *a, *b], 0))
             .collect();
-        let rows: Vec<&[Feature]> = rows.iter().map(Vec::as_slice).collect();
+        let rows: Vec<&[FeatureValue]> = rows.iter().map(Vec::as_slice).collect();
         let old = SparseColumns::of(&rows, |id| id < 2);
         let w = [2.0, -1.0];
         let at_rows = rows.iter().map(|r| r[0].value * w[0] + r[1].value * w[1]).collect();

@@ -150,7 +150,7 @@ impl<'a> JsonCursor<'a> {
             && is_json_number(&rest.as_bytes()[..length])
         {
             self.at += length;
-            return Some(Scalar::Number(value));
+            return Some(Scalar::Number(without_sign_of_0(value, &rest.as_bytes()[..length])));
         }
         let words = [
             ("null", Scalar::Null),
@@ -223,6 +223,11 @@ fn is_json_number(number: &[u8]) -> bool {
     }
 }
 
+/// `-0` is an integer, and of integers there is one 0; `-0.0` keeps its sign. So does Python.
+fn without_sign_of_0(value: f64, number: &[u8]) -> f64 {
+    if number == b"-0" { 0.0 } else { value }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,6 +291,8 @@ mod tests {
             ("Infinity", Scalar::Number(f64::INFINITY), 8),
             ("-Infinity", Scalar::Number(f64::NEG_INFINITY), 9),
             ("0", Scalar::Number(0.0), 1),
+            ("-0", Scalar::Number(0.0), 2),
+            ("-0.0", Scalar::Number(-0.0), 4),
             ("-12.5e1,", Scalar::Number(-125.0), 7),
             ("1e999", Scalar::Number(f64::INFINITY), 5),
             ("1e", Scalar::Number(1.0), 1),
