@@ -175,7 +175,7 @@ def page(about: About, numbers: Numbers, picture: str) -> str:
             "## Start-up time",
             f"Wall time, the best of several runs: an interpreter that does nothing takes "
             f"{numbers.start.interpreter:.0f} ms, `import headwater` {numbers.start.importing:.0f} "
-            f"ms more, `headwater --help` {numbers.start.help:.0f} ms in total.",
+            f"ms more, the help of the command {numbers.start.help:.0f} ms in total.",
         ]
     missing = sorted({f"{one.who} ({one.missing})" for one in numbers.results if one.missing})
     parts += ["## Missing programs", "; ".join(missing) + "." if missing else "None."]
