@@ -101,7 +101,7 @@ class PARegressor(Bounded):
         plain = super().explain_one(x)
         why = f"{self._parts().query!r}: "
         if isinstance(self._parts().query, Budget):
-            why += "by the errors its features have met, "
+            why += "from the running errors of its features, "
         return plain._replace(
             reason=f"{why}it would ask with probability {plain.query_probability:.3g}."
         )
