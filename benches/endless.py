@@ -8,7 +8,7 @@ event, one dict at a time, each row in a process of its own. Memory is what the 
 since before the learner was made, while no event is alive; accuracy is that of the second half of
 the stream, each event predicted before it is learned.
 
-Then words by Zipf's law, 75 an event, of 47,236 in all; the label is a noisy linear rule of all of
+Then words by Zipf's law, 75 per event, of 47,236 in all; the label is a noisy linear rule of all of
 them. In the second stream every word is in use for a while only and then replaced by one that
 nobody has met. PA-I on the values as they are, and `Linear()` with its scaler, learn every event.
 """
@@ -82,7 +82,7 @@ def distinct_table(names: int) -> None:
     """A row a learner, each measured in a fresh process."""
     click.echo(
         f"| `max_features` | `when_full` | names known | MB after {names // 10:,} names "
-        f"| MB after {names:,} | MB of its file | µs an event | accuracy |"
+        f"| MB after {names:,} | MB of its file | µs per event | accuracy |"
     )
     click.echo("|---:|:---|---:|---:|---:|---:|---:|---:|")
     rows: list[dict[str, Any]] = [{}]

@@ -97,7 +97,7 @@ def main(columns: int, overlap: int, events: int) -> None:
             )
         )
     head = ("phase", "events", "decide", "answer", "both", "mean", "accuracy", "names known")
-    draw(console, "FESL-c, microseconds an event (medians, and the mean of both)", head, rows)
+    draw(console, "FESL-c, microseconds per event (medians, and the mean of both)", head, rows)
     gc.collect()
     console.print(
         f"Memory of the learner: {resident() - before:.0f} MB;"

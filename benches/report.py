@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HEAD = (
-    *("who", "what", "door", "events", "events a second", "ns a value", "peak MB"),
+    *("who", "what", "input", "events", "events per second", "ns per value", "peak MB"),
     *("× floor", "× River", "learned"),
 )
 TEXTS = 3  # columns of HEAD that are texts
 GOALS_HEAD = ("path", "stream", "goal", "measured", "")
+COMPARISONS_HEAD = ("path", "stream", "measured", "compared with")
 COLOURS = {
     "Headwater": "#0072b2",
     "C, same work": "#767676",
@@ -79,6 +80,11 @@ def goal_row(goal: Goal) -> tuple[str, ...]:
     return (goal.path, goal.stream, goal.wanted, goal.measured, goal.verdict)
 
 
+def comparison_row(goal: Goal) -> tuple[str, ...]:
+    """A line of the page's table of comparisons."""
+    return (goal.path, goal.stream, goal.measured.removesuffix(" as fast"), goal.beside)
+
+
 TRUNCATION_HEAD = (
     *("stream", "features", "kept", "ours: event, µs", "truncation alone, µs"),
     *("selection: event, µs", "truncation alone, µs", "times cheaper"),
@@ -109,7 +115,7 @@ def truncation_rows(numbers: Numbers) -> list[tuple[str, ...]]:
 
 
 def streams_of(numbers: Numbers) -> dict[str, list[Result]]:
-    """The results, a table a stream."""
+    """The results, one table per stream."""
     tables: dict[str, list[Result]] = {}
     for result in numbers.results:
         tables.setdefault(result.stream, []).append(result)
@@ -137,9 +143,7 @@ def _number(value: Any) -> Any:
 
 def page(about: About, numbers: Numbers, picture: str) -> str:
     """The run as Markdown; `picture` is the name of the file that the picture stands in."""
-    reached = goals(numbers)
-    judged = [goal for goal in reached if goal.met is not None]
-    met = sum(goal.met is True for goal in judged)
+    compared = [comparison_row(goal) for goal in goals(numbers) if goal.beside]
     used = ", ".join(f"{name} {number}" for name, number in about.versions.items())
     command = "python benches/bench.py --quick --docs ..." if about.quick else "make bench"
     how_long = "A short run: the streams are cut and the numbers rough. " if about.quick else ""
@@ -148,12 +152,11 @@ def page(about: About, numbers: Numbers, picture: str) -> str:
         f"Written by `{command}` on {about.date}, in one run of "
         f"{about.seconds:.0f} s. {how_long}{about.machine}; core {about.core}. {used}. "
         f"C by {about.compiler}.",
-        f"![Nanoseconds a value]({picture})",
+        f"![Nanoseconds per value]({picture})",
         "## How it is measured",
         METHOD.format(passes=about.passes),
-        "## Goals",
-        f"{met} of {len(judged)} met.",
-        _table(GOALS_HEAD, [goal_row(goal) for goal in reached], texts=5),
+        "## Comparisons",
+        _table(COMPARISONS_HEAD, compared, texts=4),
     ]
     for stream, results in streams_of(numbers).items():
         parts += [
@@ -163,40 +166,42 @@ def page(about: About, numbers: Numbers, picture: str) -> str:
         ]
     parts += [
         "## Truncation alone",
-        "Processor time of an event when every column is known, and how much of it goes when all "
-        "weights are kept instead: ours by `simulate`, a selection over all weights in C.",
+        "Processor time per event when every column is known, and the part of it that is saved if "
+        "all weights are kept: ours by `simulate`, a selection over all weights in C.",
         _table(TRUNCATION_HEAD, truncation_rows(numbers), texts=1),
     ]
     if numbers.start:
         parts += [
-            "## Start",
-            f"Wall time, the best of several: an interpreter that does nothing "
+            "## Start-up time",
+            f"Wall time, the best of several runs: an interpreter that does nothing takes "
             f"{numbers.start.interpreter:.0f} ms, `import headwater` {numbers.start.importing:.0f} "
-            f"ms more, the help of the command {numbers.start.help:.0f} ms in all.",
+            f"ms more, the help of the command {numbers.start.help:.0f} ms in total.",
         ]
     missing = sorted({f"{one.who} ({one.missing})" for one in numbers.results if one.missing})
-    parts += ["## Missing", "; ".join(missing) + "." if missing else "Nothing."]
+    parts += ["## Missing programs", "; ".join(missing) + "." if missing else "None."]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 METHOD = """\
-Every contestant predicts each event, then learns it, with a fresh model and the same seeded stream;
-one that is slow gets fewer events, evenly spaced, and the column *events* says so. Every pass runs
-in a process of its own, pinned to one core. The sides take turns, {passes} passes each, and the
-best counts. Times are processor time of all threads.
+Every program predicts each event and then learns it, with a new model and the same seeded stream. A
+slow program gets fewer events, evenly spaced; the column *events* shows how many. Every pass runs
+in a process of its own, pinned to one core. The programs take turns, {passes} passes each, and the
+best pass counts. Times are processor time of all threads.
 
-- *door*: dicts are made shortly before they are used, fifty at a time, and making them is not
-  timed; their names are the same text objects again and again, or, as *new texts*, objects never
-  met before. CSR is handed over whole: `simulate`, `partial_fit`. A file is parsed too.
-- *ns a value*: nanoseconds for each value stored in an event, all work included.
-- *peak MB*: by how much the process outgrew what it was when its pass began (VmHWM over VmRSS): the
-  model and what it works with, not the stream.
-- *× floor*: the cost of C doing the same work is 1: PA-I or sparse FLLS-I in doubles, with a table
-  of names or columns, a register and an indexed heap, compiled in the same run; it computes the
-  same margins. The bare loop has no table and no register, and neither has Spring by its equations,
-  which asks the same questions. What does something else is held against PA-I, or as a dict of
-  another library against FLLS-I with half of the weights kept.
-- *× River*: how many times as fast as River's `PAClassifier`, a value.
+- *input*: dicts are made shortly before they are used, fifty at a time, and making them is not
+  timed. Their names are the same string objects each time, or, as *new texts*, objects that never
+  occurred before. CSR is passed as a whole to `simulate` or `partial_fit`. For a file, parsing is
+  included.
+- *ns per value*: nanoseconds for each value stored in an event, all work included.
+- *peak MB*: how much the process grew beyond its size when the pass began (VmHWM over VmRSS): the
+  model and its working memory, not the stream.
+- *× floor*: the cost divided by that of a C program doing the same work: PA-I or sparse FLLS-I in
+  doubles, with a table of names or columns, a feature history and an indexed heap. It is compiled
+  in the same run and computes the same margins. The bare loop has no table and no feature history,
+  and neither has the C program for Spring, which uses the same equations and asks the same
+  questions. Learners without a C program of their own are compared with PA-I in C; other
+  libraries that take dicts are compared with FLLS-I in C, half of the weights kept.
+- *× River*: how many times as fast as River's `PAClassifier`, per value.
 - *learned*: the share of the events whose label was asked for and learned."""
 
 
@@ -208,7 +213,7 @@ def _table(head: Iterable[str], rows: Iterable[tuple[str, ...]], texts: int) -> 
 
 
 def picture(numbers: Numbers) -> str:
-    """A bar a contestant, nanoseconds a value, as SVG: a row a stream, dicts to the left."""
+    """One bar per program, nanoseconds per value, as SVG: one row per stream, dicts on the left."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -229,14 +234,14 @@ def picture(numbers: Numbers) -> str:
             _panel(axes[0], f"{stream}, dict by dict", row[0])
             _panel(axes[1], f"{stream}, by batch or file", row[1])
         for place, axes in enumerate(panels[-1]):
-            axes.set_xlabel("nanoseconds a value; shorter is faster")
+            axes.set_xlabel("nanoseconds per value; shorter is faster")
             slowest = max((cost for row in parts for _, cost in row[place]), default=1.0)
             axes.set_xlim(1, 6 * slowest)  # of all panels above it
         text = io.StringIO()
         drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     svg = text.getvalue()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-    label = 'role="img" aria-label="Nanoseconds a value, by stream and contestant"'
+    label = 'role="img" aria-label="Nanoseconds per value, by stream and program"'
     return re.sub(r'width="[^"]*" height="[^"]*"', label, svg, count=1)
 
 

@@ -676,7 +676,7 @@ class Steady(Plain):
 
 
 class Restated(Plain):
-    """Stored events are taken up with their whole view as it is now, not only their factor."""
+    """Stored events are replayed with z from the current statistics, not only with their factor."""
 
     view_kind = HistoricView
 

@@ -368,7 +368,7 @@ def test_goals_are_judged_by_the_numbers(benches: Any) -> None:
     assert found(benches, "headwater --help", "", "300 ms") == ("301 ms", "not met")
     assert found(benches, "CSR, Spring()", "text", "78 ns") == ("3.1 ×", "met")
     assert found(benches, "CSR, Spring()", "text", "equations") == ("2.5 ×", "not met")
-    shown = ("30.0 ns a value, 2.0 × PA-I's", "printed")
+    shown = ("30.0 ns per value, 2.0 ×", "printed")
     assert found(benches, "CSR, AROW", "text", "beside") == shown
 
 
@@ -385,12 +385,14 @@ def test_page_and_data_hold_every_number_and_who_is_missing(benches: Any) -> Non
         *("2020-02-02", "a machine", 1, "cc 1", {"river": "missing"}, 2, False, {}, 3.0)
     )
     text = report.page(about, all_numbers, "picture.svg")
-    assert "![Nanoseconds a value](picture.svg)" in text
+    assert "![Nanoseconds per value](picture.svg)" in text
     assert "river missing" in text
     assert "| Headwater | PA-I | CSR | 1 | 1.00 | 15.0 |" in text
     assert "missing: no room" in text
-    judged = [goal for goal in benches.goals.goals(all_numbers) if goal.met is not None]
-    assert f"{sum(goal.met for goal in judged)} of {len(judged)} met." in text
+    sparse = f"dict per event, {benches.ours.SPARSE}"
+    assert f"| {sparse} | sensor | 13.0 × | as fast as River's PA |" in text
+    assert f"| {sparse} | sensor | 1.20 × | the cost of the C extension |" in text
+    assert " met " not in text
     data = json.loads(json.dumps(report.as_json(about, all_numbers)))
     assert len(data["results"]) == len(all_numbers.results)
 

@@ -1,6 +1,6 @@
 """Learn from streams whose features come and go and whose labels are scarce.
 
-What `__init__.pyi` lists is imported when it is first used: `import headwater` costs little.
+The names in `__init__.pyi` are imported on first use, so that `import headwater` is fast.
 """
 
 import lazy_loader as _lazy

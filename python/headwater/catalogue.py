@@ -1,7 +1,7 @@
 """Every learner and algorithm by name: the papers' names, the classes, and users' own.
 
-A paper's name is one learner: `LEPE` is `PEA`; `FLLS-I_f` is FLLS-I, its difference is in the
-stream; the FLLS paper's `PEA` is `named("PEA", kept_share=0.5, l1_radius=30)`.
+Each paper's name stands for one learner: `LEPE` is `PEA`; `FLLS-I_f` is FLLS-I on another stream;
+the FLLS paper's `PEA` is `named("PEA", kept_share=0.5, l1_radius=30)`.
 """
 
 import dataclasses
@@ -54,7 +54,7 @@ _FLAT = {"width": "query_width", "share": "kept_share"}
 
 @dataclass(frozen=True)
 class _Recipe:
-    """The flat parameters of a name with their defaults, and what makes a learner of them."""
+    """The flat parameters of a name with their defaults, and the function that makes a learner."""
 
     defaults: dict[str, Any]
     make: Callable[[dict[str, Any]], Learner]
@@ -68,7 +68,7 @@ def _preset(cls: type[Learner], **fixed: Any) -> _Recipe:
 
 
 def _switched(recipe: _Recipe, replication: type[Replication], **fixed: Any) -> _Recipe:
-    """A recipe with the switches of a replication, which is made if one of them is given."""
+    """A recipe with replication switches; the replication is made if one of them is given."""
     switches = replication.switches
 
     def make(given: dict[str, Any]) -> Learner:
@@ -262,7 +262,7 @@ def named(name: str, /, **parameters: Any) -> Learner:
 
 
 class Algorithm(NamedTuple):
-    """What makes a learner, and the parameters that it takes."""
+    """The function that makes a learner, and its parameters."""
 
     make: Callable[..., Any]
     parameters: frozenset[str]
@@ -325,9 +325,9 @@ def imported(place: str) -> Any:
 def with_rate(
     takes: frozenset[str], given: dict[str, Any], rate: float, total: int | None = None
 ) -> dict[str, Any] | None:
-    """The parameters with a label rate among them, as the algorithm takes one; None: it takes none.
+    """The parameters plus a label rate, in the form that the algorithm takes; None: it takes none.
 
-    `total` is the length of the stream, for those that can keep to the rate exactly.
+    `total` is the length of the stream, for algorithms that can keep to the rate exactly.
 
     Examples
     --------

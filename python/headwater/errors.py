@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree.
+"""All errors of the package, as a tree.
 
 ```text
 HeadwaterError
@@ -15,13 +15,13 @@ HeadwaterError
 └── DatasetError     a data set is not there, cannot be fetched, or is not what it should be
 ```
 
-Every message says where, what was expected and what came; what raised it has changed nothing,
-except that the events of a file before the one that cannot be used stay learned.
+Every message says where, what was expected and what was found instead. A call that raises an error
+has changed nothing, except that the events of a file before the bad line stay learned.
 """
 
 
 class HeadwaterError(Exception):
-    """Root of everything this package raises on purpose."""
+    """Base class of all errors that this package raises."""
 
 
 class ParameterError(HeadwaterError, ValueError):

@@ -1,6 +1,6 @@
-"""How the limits of parameters are checked, and how parameters that several share are described.
+"""Checks the limits of parameters, and describes parameters that several classes share.
 
-A limit stands on the field or argument that has it: `C: Annotated[float, ABOVE_ZERO] = 1.0`. Words
+A limit is part of the field or argument: `C: Annotated[float, ABOVE_ZERO] = 1.0`. Words
 (`Literal`), `bool` and `... | None` are limits by themselves. Dataclasses call `check_fields`;
 functions and other classes use the decorator `checked`.
 """
@@ -173,7 +173,7 @@ def field_limits(cls: type) -> dict[str, Limit]:
 
 
 def check_fields(value: Any, owner: str = "") -> None:
-    """Bring the limited fields of a frozen dataclass to plain Python values, or refuse them.
+    """Convert the limited fields of a frozen dataclass to plain Python values, or refuse them.
 
     Errors name the class, unless they are to name another `owner`.
     """
@@ -194,7 +194,7 @@ R = TypeVar("R")
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The function with its arguments checked first; those that have limits come in plain.
+    """The function with its arguments checked first; those with limits become plain values.
 
     Errors name the function, or the class whose `__init__` or method it is.
 

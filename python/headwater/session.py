@@ -1,4 +1,4 @@
-"""A learner and a label source: what happens to an event that may be labelled later."""
+"""A session connects a learner to a label source that may answer later."""
 
 from collections.abc import Callable
 
@@ -10,16 +10,16 @@ from headwater.types import Event, Id
 
 
 class Session:
-    """The one path of an event: decide, perhaps ask, learn when the answer comes.
+    """Connects a learner to a label source: decide, perhaps ask, learn when the answer comes.
 
-    `simulate` is the fast form of a session with an oracle that answers at once.
+    With an oracle that answers at once, `simulate` gives the same result faster.
 
     Parameters
     ----------
     learner
-        Who decides, asks and learns.
+        The learner that decides, asks and learns.
     labels
-        Who is asked: `headwater.labels.Oracle`, or a source of your own.
+        The label source: `headwater.labels.Oracle`, or one of your own.
 
     Examples
     --------
@@ -47,10 +47,10 @@ class Session:
         self.repeated = 0
 
     def receive(self, x: Event, *, id: Id | None = None) -> Decision:
-        """Predict an event, and ask for its label if it is worth asking for.
+        """Predict an event, and ask for its label if the learner's query rule says so.
 
-        `id` is how the label source knows the event; by default its number, from 0. An event that
-        the source does not know is refused before anything is decided: no question is spent on it.
+        `id` identifies the event for the label source; by default it is the event's number, from 0.
+        An event that the source does not know is refused before anything is decided.
 
         Examples
         --------
@@ -71,7 +71,7 @@ class Session:
         return decision
 
     def settle(self) -> int:
-        """Learn every answer that has come in since; return how many.
+        """Learn every answer that has arrived since the last call; return how many.
 
         An answer that comes a second time is counted in `repeated` and not learned again.
 

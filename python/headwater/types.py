@@ -1,4 +1,4 @@
-"""The shapes in which events, results and explanations travel."""
+"""The types of events, results and explanations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ Task: TypeAlias = Literal["binary", "multiclass", "regression"]
 """What a learner predicts: one of two classes, one of several, or a number."""
 
 Id: TypeAlias = str | int
-"""How an event is known to those who label it."""
+"""Identifies an event for the label source."""
 
 Event: TypeAlias = Mapping[Any, Any]
 """Name to value: a number, a bool, a text (an indicator), None or NaN (absent).
 
-The key is not `Name` because mappings are invariant in it: a `dict[str, float]` would not do.
+The key is not `Name` because mappings are invariant in it: a `dict[str, float]` would not fit.
 """
 
 
 class Feature(NamedTuple):
-    """What a learner knows of one feature.
+    """What a learner knows about one feature.
 
     Rounds count the events learned, from 1. `weight` is a number, or with several classes
     one number per class.
@@ -49,8 +49,8 @@ class Explanation(NamedTuple):
     """Why a learner predicts what it predicts, and why it would ask.
 
     `contributions` holds weight times value by feature name, largest first; they add up to the
-    margin. With several classes they are those of the predicted class minus its rival's.
-    `details` holds what else the learner can say of the event, by name: `OLVF` its confidences.
+    margin. With several classes they are those of the predicted class minus those of the class with
+    the second largest score. `details` holds further values by name: for `OLVF`, its confidences.
 
     Examples
     --------
@@ -71,20 +71,21 @@ class Explanation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What happened to each event of a simulated stream: `Decision`'s fields as arrays.
+    """The decisions on all events of a stream: `Decision`'s fields as arrays.
 
-    If the stream came as a frame of pandas, polars or pyarrow, they are columns of that library.
+    If the stream was a frame of pandas, polars or pyarrow, they are columns of that library.
 
     Attributes
     ----------
     prediction
-        What was predicted before the label could be known; None where no class was known yet.
+        The prediction made before the label was known; None if no class was known yet.
     margin
-        Signed distance from the boundary (binary) or lead over the second class (multi-class).
+        Signed distance from the boundary (binary), or the difference between the largest and the
+        second largest score (multi-class).
     query_probability
         The probability with which the label was asked for.
     asked
-        Whether it was.
+        Whether the label was asked for.
 
     Examples
     --------
@@ -105,18 +106,19 @@ class Trace:
 
 @dataclass(frozen=True)
 class FileRun:
-    """What happened to the events of a file: counts, because a file may be long.
+    """The result of running a learner over a file: only counts, because a file may be long.
 
     Attributes
     ----------
     events
         Events decided on.
     labelled
-        Those whose label the file has, whether it was asked for or not.
+        Events whose label is in the file, whether it was asked for or not.
     mistakes
-        Those of them that were predicted wrongly, before their label was learned; 0 in regression.
+        Labelled events that were predicted wrongly, before their label was learned; 0 in
+        regression.
     absolute_error
-        In regression the sum of |label - prediction| over them, otherwise 0.
+        In regression the sum of |label - prediction| over the labelled events, otherwise 0.
     asked
         Events whose label was asked for.
     learned
@@ -124,7 +126,7 @@ class FileRun:
     skipped
         Lines that could not be used; always 0 with `on_error="raise"`.
     bytes
-        Bytes taken from the file, as it lies there.
+        Bytes read from the file, before decompression.
     problems
         Why the first ten of the skipped lines could not be used.
 
@@ -165,8 +167,8 @@ class FileRun:
 class Rows:
     """Events as the three arrays of a sparse matrix, with the names of its columns.
 
-    What is not stored is absent; a stored 0 is a 0. Any object with `indptr`, `indices` and
-    `data` (SciPy's CSR, say) is taken as well wherever `Rows` are.
+    Values that are not stored are absent; a stored 0 is a 0. Any object with `indptr`, `indices`
+    and `data` (such as SciPy's CSR) is accepted wherever `Rows` are.
 
     Attributes
     ----------
@@ -197,7 +199,7 @@ class Rows:
 
 
 class TextTable(NamedTuple):
-    """A table for people: a head and rows of text; the first column says what a row is about."""
+    """A table for people: a header and rows of text; the first column names the row."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

@@ -119,7 +119,7 @@ def test_the_learner_table_has_a_row_a_learner() -> None:
     table = learner_table(made_up_demo())
     assert [row[0] for row in table.rows] == list(NAMES)
     assert all(len(row) == len(table.head) for row in table.rows)
-    assert dict(zip(table.head, table.rows[0], strict=True))["labels bought"] == "1,000"
+    assert dict(zip(table.head, table.rows[0], strict=True))["labels asked for"] == "1,000"
     assert dict(zip(table.head, table.rows[0], strict=True))["events per second"] == "2,000"
 
 
@@ -134,6 +134,6 @@ def test_the_verdict_states_three_error_counts_and_what_few_labels_brought() -> 
     demo = made_up_demo()
     every, chance, _, few, ours = demo.outcomes
     assert f"Linear made {ours.errors:,} errors" in verdict(demo)
-    assert f"by chance it made {chance.errors:,}," in verdict(demo)
-    assert f"told every label {every.errors:,}." in verdict(demo)
+    assert f"random labels it made {chance.errors:,}," in verdict(demo)
+    assert f"with every label {every.errors:,}." in verdict(demo)
     assert f"{few.labels:,} labels" in verdict(demo)

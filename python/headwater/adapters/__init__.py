@@ -1,1 +1,1 @@
-"""Headwater in the clothes of other libraries, each of them an extra of its own."""
+"""Adapters for other libraries; each needs an extra."""

@@ -1,9 +1,9 @@
 """The query rules in scikit-activeml's stream loop.
 
-Its parts speak of utilities, the rules of margins: u = 1/(1 + e^|q|), so that a margin of 0 has
-the utility ½; of two classes u is one minus the larger probability, which scikit-activeml's own
-strategies by uncertainty give as well. `query` changes nothing; `update`, told the same
-utilities, does: `update(candidates, indices, budget_manager_param_dict={"utilities": u})`.
+scikit-activeml uses utilities, the rules use margins: u = 1/(1 + e^|q|), so that a margin of 0 has
+the utility ½. For two classes u is one minus the larger probability, as in scikit-activeml's own
+uncertainty strategies. `query` changes nothing; `update` changes the state and needs the same
+utilities: `update(candidates, indices, budget_manager_param_dict={"utilities": u})`.
 """
 
 from collections.abc import Mapping
@@ -39,16 +39,17 @@ SMALLEST = np.finfo(float).tiny  # a utility of 0 stands for a margin of some 70
 
 
 class HeadwaterBudgetManager(BudgetManager):
-    """Asks for the utilities that a query rule of Headwater finds worth asking for.
+    """A budget manager that asks by a query rule of Headwater.
 
     Parameters
     ----------
     rule
-        A word or a value of `headwater.query`, but `SelAda`, which follows a learner's mistakes.
+        A word or a value of `headwater.query`, except `SelAda`, which depends on a learner's
+        mistakes.
     budget
-        The rule's `rate`; None: as the rule says. A rule by margin alone has none.
+        The rule's `rate`; None: that of the rule. A rule based on the margin alone has none.
     random_state
-        Seed or generator of the rule's coins.
+        Seed or generator of the rule's random numbers.
 
     Examples
     --------
@@ -80,16 +81,16 @@ class HeadwaterBudgetManager(BudgetManager):
         return self._ask(utilities)[0]
 
     def update(self, candidates: Any, queried_indices: Any, utilities: NDArray[np.float64]) -> Self:
-        """Go on past these candidates.
+        """Update the state after these candidates.
 
         Parameters
         ----------
         candidates
-            The candidates that `query_by_utility` was about.
+            The candidates that were passed to `query_by_utility`.
         queried_indices
-            What it answered.
+            The indices that it returned.
         utilities
-            What it was asked.
+            The utilities that it was given.
         """
         indices, asker = self._ask(utilities)
         if np.shape(candidates)[0] != len(utilities):
@@ -160,13 +161,13 @@ def margins(utilities: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class HeadwaterStrategy(SingleAnnotatorStreamQueryStrategy):
-    """Asks where a classifier is unsure: by its margin, the log of its two largest probabilities'
-    ratio.
+    """A strategy that asks where a classifier is unsure. Its margin is the logarithm of the ratio
+    of the two largest probabilities.
 
     Parameters
     ----------
     budget_manager
-        What decides by utility; None: a `HeadwaterBudgetManager` with this budget.
+        The budget manager; None: a `HeadwaterBudgetManager` with this budget.
     budget
         Share of the labels to ask for; None: 0.1, or what the budget manager has.
     random_state
@@ -243,16 +244,16 @@ class HeadwaterStrategy(SingleAnnotatorStreamQueryStrategy):
         queried_indices: Any,
         budget_manager_param_dict: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Go on past these candidates.
+        """Update the state after these candidates.
 
         Parameters
         ----------
         candidates
-            The rows that `query` was about.
+            The rows that were passed to `query`.
         queried_indices
-            What it answered.
+            The indices that it returned.
         budget_manager_param_dict
-            What else the budget manager is told: `{"utilities": utilities}`.
+            Further arguments of the budget manager: `{"utilities": utilities}`.
         """
         candidates, _ = self._validate_data(candidates, False)
         told = dict(budget_manager_param_dict or {})

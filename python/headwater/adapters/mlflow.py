@@ -1,7 +1,7 @@
-"""Learners as MLflow models: saved, logged and loaded, with columns that nobody has named before.
+"""Learners as MLflow models: save, log and load them, with any input columns.
 
 MLflow drops the columns that a model's input schema does not list. A learner's features come and
-go, so its signature lists none: it describes what comes out, and lets everything in.
+go, so its signature lists no input columns, which accepts all; it describes only the output.
 """
 
 import sys
@@ -81,7 +81,7 @@ def save_model(
     learner
         The learner; its whole state is kept, so that it can go on learning.
     path
-        The folder, which must not be there yet.
+        The folder, which must not exist yet.
     mlflow_model
         The MLflow model to add to; None: a new one.
     pip_requirements
@@ -167,7 +167,7 @@ def log_model(
 
 
 def load_model(model_uri: str | Path) -> Learner:
-    """The learner of an MLflow model, ready to go on where it stopped.
+    """The learner of an MLflow model; it continues where it stopped.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The learners as River estimators, under their own names.
 
-They stand in River's pipelines, behind its transformers, in its evaluators; features may come and
+They work in River's pipelines, after its transformers, and in its evaluators; features may come and
 go from event to event and from batch to batch. `learn_one` and `learn_many` learn every label they
 are given; `Active` asks for labels by the learner's query rule.
 """
@@ -42,11 +42,11 @@ __all__ = [
 ]
 
 Pair: TypeAlias = tuple[Label | None, Label | None]
-"""The labels (negative, positive) of two classes; None: not met yet."""
+"""The labels (negative, positive) of two classes; None: not known yet."""
 
 
 class _RiverEstimator(base.Estimator):
-    """What all have in common: a learner inside, made of the same parameters."""
+    """The base class: it holds a learner that is created with the same parameters."""
 
     _kind: ClassVar[type[Learner]]
     _fixed: ClassVar[Mapping[str, Any]]
@@ -65,7 +65,7 @@ class _RiverEstimator(base.Estimator):
     def learner(self) -> Learner:
         """The learner inside: its `weights()`, `features()`, `explain_one(x)`, `save(path)`.
 
-        One of two classes speaks of False and True, unless `classes` names them.
+        For two classes its labels are False and True, unless `classes` names them.
         """
         return self._learner
 
@@ -97,7 +97,7 @@ def _read(x: Any) -> Event:
 
 
 class _Classifier(_RiverEstimator, base.MiniBatchClassifier):
-    """A classifier: labels go in and out as River's users write them."""
+    """A classifier that keeps the labels as the user writes them."""
 
     classes: Any
     _pair: Pair = (None, None)
@@ -196,7 +196,7 @@ def _plain(label: Any) -> str | int | bool:
 
 
 def _spelled(pair: Pair) -> tuple[Any, Any]:
-    """The labels to predict; before the second is met 0, 1 and -1 have their usual opposite."""
+    """The labels to predict; before the second is known, 0, 1 and -1 have their usual opposite."""
     negative, positive = pair
     if negative is None:
         return (False, True) if positive is None else (0, positive)
@@ -247,7 +247,7 @@ class PAA(_Classifier, kind=paa.PAA):
 
 
 class MPAA(_Classifier, kind=paa.MPAA):
-    """`headwater.MPAA` for River: several classes, met as they come.
+    """`headwater.MPAA` for River: several classes; new ones are added as they appear.
 
     Examples
     --------
@@ -261,8 +261,8 @@ class MPAA(_Classifier, kind=paa.MPAA):
 
 
 class CSPAA(_Classifier, kind=paa.CSPAA):
-    """`headwater.CSPAA` for River. Of labels that are neither bool nor 0 and 1, name the rare one
-    by `classes=(usual, rare)`.
+    """`headwater.CSPAA` for River. If labels are neither bool nor 0 and 1, name the rare one by
+    `classes=(usual, rare)`.
 
     Examples
     --------
@@ -302,7 +302,7 @@ class Linear(_Classifier, kind=linear.Linear):
 
 
 class Spring(_Classifier, kind=spring.Spring):
-    """`headwater.Spring` for River; behind `Active` it asks for few labels.
+    """`headwater.Spring` for River; inside `Active` it asks for few labels.
 
     Examples
     --------
@@ -362,10 +362,10 @@ class PARegressor(_RiverEstimator, base.MiniBatchRegressor, kind=regression.PARe
 
 
 class Active(active.base.ActiveLearningClassifier):
-    """A classifier that says which labels it wants: `predict_one` gives (prediction, ask).
+    """A classifier that asks for labels: `predict_one` returns (prediction, ask).
 
-    River's evaluators recognise it: only labels that were asked for are learned, and counted. The
-    running scaler (`scale`) counts every event, and those that are learned a second time.
+    River's evaluators recognise it: only labels that were asked for are learned and counted. The
+    running scaler (`scale`) counts every event, and learned events twice.
 
     Parameters
     ----------

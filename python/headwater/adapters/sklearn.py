@@ -1,8 +1,8 @@
 """The learners as scikit-learn estimators.
 
 `fit` and `partial_fit` learn every label they are given: no query rule is consulted. A feature
-space is *fixed*, as scikit-learn knows it, or *open*: then the columns of a DataFrame are known by
-their names and may come and go from batch to batch.
+space is *fixed*, as usual in scikit-learn, or *open*: then the columns of a DataFrame are
+identified by their names and may come and go from batch to batch.
 """
 
 import dataclasses
@@ -49,7 +49,7 @@ class InputRows(NamedTuple):
 
 
 class _SklearnEstimator(BaseEstimator):
-    """What both have in common: parameters, rows, and passes over them."""
+    """The base class of both: parameters, rows, and passes over them."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class _SklearnEstimator(BaseEstimator):
             del self.feature_names_in_
 
     def _remember_columns(self, columns: list[str] | None) -> None:
-        """The columns of an open feature space are those met so far."""
+        """The columns of an open feature space are those seen so far."""
         if columns is not None:
             met = dict.fromkeys([*getattr(self, "feature_names_in_", ()), *columns])
             self.feature_names_in_ = np.array(list(met), dtype=object)
@@ -188,9 +188,9 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
     shuffle
         Whether `fit` goes over them in random order; `partial_fit` never does.
     feature_space
-        `"fixed"`: the same columns every time, as scikit-learn has it. `"open"`: the columns of a
-        DataFrame are known by their names and may come and go; a new one is learned, one that is
-        missing is absent. Columns without names remain fixed.
+        `"fixed"`: the same columns every time, as usual in scikit-learn. `"open"`: the columns of a
+        DataFrame are identified by their names and may come and go; a new column is learned, a
+        missing one is an absent feature. Columns without names remain fixed.
     random_state
         Seed or generator of the orders and of the algorithm.
 
@@ -201,7 +201,7 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
     learner_
         The learner inside: its `weights()`, `features()`, `explain_one(x)`, `save(path)`.
     n_features_in_
-        Number of columns; of an open feature space those met so far.
+        Number of columns; of an open feature space those seen so far.
     feature_names_in_
         Their names, if they have any.
 
@@ -372,7 +372,7 @@ class HeadwaterRegressor(RegressorMixin, _SklearnEstimator):
     learner_
         The learner inside: its `weights()`, `features()`, `explain_one(x)`, `save(path)`.
     n_features_in_
-        Number of columns; of an open feature space those met so far.
+        Number of columns; of an open feature space those seen so far.
     feature_names_in_
         Their names, if they have any.
 

@@ -1,4 +1,4 @@
-"""The command `headwater`: parse, call, print. A mistake of the user is a sentence and exit code 2.
+"""The command `headwater`. A mistake of the user gives one sentence and exit code 2.
 
 A command's module is imported when it is called, so that `--help` answers at once.
 """
@@ -13,12 +13,12 @@ from headwater.errors import HeadwaterError
 
 COMMANDS = {
     "run": "Run a learner over a file of events: predict each, ask for few labels, learn those.",
-    "predict": "Predict the events of a file with a saved model, which stays as it is.",
-    "show": "Show a saved model: what it is, what it has seen, its heaviest weights.",
-    "diff": "Compare two saved models: weights that moved most, features gained and lost.",
-    "demo": "Watch five learners on a sensor network that is built while it runs.",
-    "datasets": "List the data sets of the papers, and fetch those that are public as they are.",
-    "reproduce": "Run a paper's experiments again: our tables and figures beside the printed ones.",
+    "predict": "Predict the events of a file with a saved model, which does not change.",
+    "show": "Show a saved model: its learner, its counters, its largest weights.",
+    "diff": "Compare two saved models: weights that changed most, features gained and lost.",
+    "demo": "Watch five learners on a sensor network that grows while it runs.",
+    "datasets": "List the data sets of the papers, and fetch those that are public.",
+    "reproduce": "Reproduce a paper's experiments: our tables and figures beside the printed ones.",
     "study": "Run a study of your own: data sets, streams, learners, label rates in a TOML file.",
 }
 """Every command, in the order of `--help`; each is the function of its name in its own module."""

@@ -13,19 +13,19 @@ from headwater.datasets.registry import folder_of
 in_folder = click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The folder of data sets; else the one that HEADWATER_DATA names, else the user's cache.",
+    help="The folder of data sets; by default HEADWATER_DATA, or the user's cache.",
 )
 
 
 @click.group(invoke_without_command=True)
 @in_folder
-@click.option("--json", "as_json", is_flag=True, help="Everything that is known, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="The whole registry as JSON.")
 @click.pass_context
 def datasets(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
-    """List the data sets of the papers, and fetch those that are public as they are.
+    """List the data sets of the papers, and fetch those that are public.
 
-    What is not there and has no address comes from where its source says, and is put into the
-    folder as NAME.svm.gz.
+    A data set that cannot be fetched must be prepared from its source and put into the folder as
+    NAME.svm.gz.
     """
     if ctx.invoked_subcommand is not None:
         if folder is not None or as_json:
@@ -43,7 +43,7 @@ def datasets(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
 @datasets.command()
 @click.argument("name")
 @in_folder
-@click.option("--mirror", metavar="URL", help="A folder that holds the public files.")
+@click.option("--mirror", metavar="URL", help="Another folder with the public files.")
 def fetch(name: str, folder: Path | None, mirror: str | None) -> None:
     """Fetch the data set NAME, check it and store it as NAME.svm.gz."""
     path = fetch_dataset(name, folder, mirror, progress=True)

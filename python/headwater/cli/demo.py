@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     type=click.IntRange(0, 2**63 - 1),
     default=0,
     show_default=True,
-    help="Same seed, same network, same outcome.",
+    help="The same seed gives the same network and the same result.",
 )
 @click.option(
     "--events",
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     help="Where the page with the plots is written.",
 )
 def demo(seed: int, events: int, out: Path) -> None:
-    """Watch five learners on a sensor network that is built while it runs.
+    """Watch five learners on a sensor network that grows while it runs.
 
-    One is told every label, one a random tenth of them, two choose which tenth to ask for, and one
-    makes do with one label in fifty.
-    Prints what each of them cost and achieved, and writes a page with plots.
+    One gets every label, one a random tenth of them, two choose which tenth to ask for, and one
+    uses only one label in fifty.
+    Prints the cost and the result of each of them, and writes a page with plots.
     """
     from rich.console import Console
 
@@ -50,7 +50,7 @@ def demo(seed: int, events: int, out: Path) -> None:
     check_writable(out)
     console = Console()
     finished = _run_live(events, seed, console)
-    title = f"{events:,} events; accuracy and AUC on events never met, every sensor running"
+    title = f"{events:,} events; accuracy and AUC on held-out events, every sensor running"
     console.print(drawn(learner_table(finished), title))
     console.print(drawn(sensor_table(finished), "The running sensors that matter most to Linear"))
     console.print(verdict(finished))

@@ -1,4 +1,4 @@
-"""What a model knows, as tables for people and as plain data for programs."""
+"""What a model has learned, as tables for people and as plain data for programs."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ def number(value: float) -> float | None:
 
 
 def spelled(name: Name | Label | None) -> str:
-    """A name or label for a terminal: as it is, or quoted where it could not be seen."""
+    """A name or label for a terminal: as it is, or quoted if it would be invisible."""
     if name is None:
         return ""
     text = str(name)
@@ -32,7 +32,7 @@ def listed(features: Sequence[Feature], top: int) -> dict[str, Any]:
 
 
 def knowledge(learner: Learner, top: int, since: int = 0) -> dict[str, Any]:
-    """What a model knows: its features, the heaviest, those born and gone."""
+    """What a model has learned: its features, the largest weights, features born and gone."""
     features, learned = learner.features(), learner.learned
     return {
         "features": len(features),
@@ -54,7 +54,7 @@ def print_pairs(console: "Console", title: str, pairs: Iterable[tuple[str, objec
 
 
 def print_knowledge(console: "Console", told: dict[str, Any]) -> None:
-    """The heaviest weights, and the names that came and went."""
+    """The largest weights, and the features born and gone."""
     several = any(weight["label"] is not None for weight in told["heaviest"])
     rows = [
         (spelled(w["name"]), *([spelled(w["label"])] if several else []), f"{w['weight']:+.4g}")
@@ -62,7 +62,7 @@ def print_knowledge(console: "Console", told: dict[str, Any]) -> None:
     ]
     if rows:
         head = ("feature", "label", "weight") if several else ("feature", "weight")
-        print_line(console, "The heaviest weights")
+        print_line(console, "The largest weights")
         console.print(drawn(TextTable(head, tuple(rows))))
     print_names(console, "Born, first learned from in the last tenth", told["born"])
     print_names(console, "Gone, silent for ten times their usual interval", told["gone"])

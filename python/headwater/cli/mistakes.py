@@ -12,7 +12,7 @@ STOPPED = 130
 
 
 class Mistake(click.ClickException):
-    """What the user can mend: the sentence is printed, no traceback."""
+    """An error that the user can fix: the sentence is printed, without a traceback."""
 
     exit_code = 2
 
@@ -37,11 +37,11 @@ def check_apart(option: str, out: Path, *inputs: str | Path) -> None:
 
 @contextmanager
 def disk(path: str | Path) -> Iterator[None]:
-    """What the disk says no to is a sentence that names the file."""
+    """Turn errors of the file system into a sentence that names the file."""
     try:
         yield
     except OSError as error:
-        if error.errno == errno.EPIPE:  # whoever read our output has had enough
+        if error.errno == errno.EPIPE:  # the reader of our output has closed it
             raise
         what = error.strerror or str(error)
         raise Mistake(f"{error.filename or path}: {what}.") from error

@@ -43,11 +43,11 @@ def predict(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Predict the events of a file with a saved model, which stays as it is.
+    """Predict the events of a file with a saved model, which does not change.
 
-    Writes one line per event: id (its number from 0 where it has none), prediction, margin,
-    query_probability (how likely the model would be to ask for its label) and the probability of
-    each label.
+    Writes one line per event: id (its number from 0 if it has none), prediction, margin,
+    query_probability (the probability with which the model would ask for its label) and the
+    probability of each label.
     """
     learner = read_model(model)
     events = open_events(file, form, label, id, on_error)

@@ -10,12 +10,12 @@ from headwater.errors import ParameterError
 
 PAPERS = ("flls", "olsf", "paa", "fesl", "olvf")
 OURS = "spring"
-"""Not a paper: what the specification of Spring, our own learner, says that it should reach."""
+"""Not a paper: reference numbers for Spring, our own learner."""
 
 
 @click.command()
 @click.argument("paper", type=click.Choice([*PAPERS, OURS, "all"], case_sensitive=False))
-@click.option("--table", type=int, help="One printed table alone.")
+@click.option("--table", type=int, help="Only this printed table.")
 @options
 def reproduce(
     paper: str,
@@ -27,11 +27,11 @@ def reproduce(
     out: Path | None,
     folder: Path | None,
 ) -> None:
-    """Run a paper's experiments again: our tables and figures beside the printed ones.
+    """Reproduce a paper's experiments: our tables and figures beside the printed ones.
 
-    `spring` is our own learner beside what its specification expects; `all` is the papers alone.
-    A run that was stopped goes on where it was. Studies that only draw a figure have no more
-    repeats than their own.
+    `spring` compares our own learner with reference numbers; `all` runs all papers, without
+    `spring`. A run that was stopped continues where it stopped. Studies that only draw a figure
+    never have more repeats than the study itself defines.
     """
     from headwater.studies.study import studies_of
 

@@ -20,7 +20,7 @@ from headwater.types import FileRun
 
 
 class StoppedError(Exception):
-    """Ctrl-C, heard between two events."""
+    """Ctrl-C, handled between two events."""
 
 
 @click.command()
@@ -42,13 +42,13 @@ class StoppedError(Exception):
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
     metavar="INTEGER",
-    help="Same seed, same questions, same weights.  [default: 0]",
+    help="The same seed gives the same questions and weights.  [default: 0]",
 )
 @click.option(
     "--resume",
     type=click.Path(path_type=Path),
     metavar="MODEL",
-    help="Go on with a saved model, with all that it has.",
+    help="Continue with a saved model, with its learner, parameters and seed.",
 )
 @click.option("--save", type=click.Path(path_type=Path), help="Where the model is saved.")
 @click.option(
@@ -76,9 +76,9 @@ def run(
 ) -> None:
     """Run a learner over a file of events: predict each, ask for few labels, learn those.
 
-    FILE is svmlight, VW text, JSON lines, CSV, TSV, Parquet or Arrow, packed or not; - is standard
-    input. A label is learned only if the learner asks for it; the others only count its errors.
-    Ctrl-C ends the run early: what was learned is summed up and saved.
+    FILE is svmlight, VW text, JSON lines, CSV, TSV, Parquet or Arrow, compressed or not; - is
+    standard input. A label is learned only if the learner asks for it; the others are used only to
+    count its errors. Ctrl-C ends the run early: the summary is printed and the model saved.
     """
     events = open_events(file, form, label, id, on_error)
     if resume is None:
@@ -198,7 +198,7 @@ def _bar(events: EventFile) -> Iterator[Callable[[FileRun], None]]:
 
 
 def _check(finished: FileRun, events: EventFile) -> None:
-    """Raise if there was nothing to learn from: surely not what was meant."""
+    """Raise if there was nothing to learn from, which is surely a mistake."""
     name = "standard input" if events.path == "-" else events.path
     if not finished.events:
         if finished.skipped:

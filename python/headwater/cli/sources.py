@@ -20,7 +20,7 @@ OPTIONS = (
         "--format",
         "form",
         type=click.Choice(FORMATS),
-        help="The format of FILE; by default what its name ends with says.",
+        help="The format of FILE; by default its extension decides.",
     ),
     click.option("--id", "id", metavar="NAME", help="The field or column with the event's id."),
     click.option(
@@ -28,7 +28,7 @@ OPTIONS = (
         type=click.Choice(["raise", "skip"]),
         default="raise",
         show_default=True,
-        help="What a line that cannot be used does: stop everything, or be counted.",
+        help="What happens at a line that cannot be used: stop, or skip and count it.",
     ),
 )
 
@@ -71,7 +71,7 @@ def open_events(
 
 @contextmanager
 def reading(file: EventFile) -> Iterator[None]:
-    """What goes wrong on the way through a file, said for the command line."""
+    """Turn errors while reading a file into messages for the command line."""
     try:
         with disk(file.path):
             yield

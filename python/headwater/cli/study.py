@@ -25,7 +25,7 @@ def study(
     """Run a study of your own: data sets, streams, learners, label rates in a TOML file.
 
     FILE is a TOML file, or the name of a study that comes with the package. A study that was
-    stopped goes on where it was.
+    stopped continues where it stopped.
     """
     from headwater.studies.plan import read_study
     from headwater.studies.study import packaged

@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     from headwater.studies.plan import Study
 
 OPTIONS = (
-    click.option("--data", help="Names of data sets, with commas; by default all."),
-    click.option("--repeats", type=click.IntRange(min=1), help="Instead of the study's own."),
+    click.option("--data", help="Names of data sets, separated by commas; by default all."),
+    click.option("--repeats", type=click.IntRange(min=1), help="Instead of the study's number."),
     click.option(
         "--jobs",
         type=click.IntRange(min=1),
         default=os.cpu_count() or 1,
         show_default="all cores",
-        help="Processes; the numbers are the same for every number of them.",
+        help="Number of processes; the results do not depend on it.",
     ),
     click.option(
         "--backend",
         type=click.Choice(["loky", "dask", "ray"]),
         default="loky",
         show_default=True,
-        help="Where they run: here, or on the Dask or Ray cluster that is set up.",
+        help="Where they run: on this machine, or on the configured Dask or Ray cluster.",
     ),
     click.option(
-        "--out", type=click.Path(path_type=Path, file_okay=False), help="Results' folder."
+        "--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for the results."
     ),
     click.option(
         "--folder",
         type=click.Path(path_type=Path, exists=True, file_okay=False),
-        help="Where the data sets lie; by default HEADWATER_DATA, or the cache of `datasets`.",
+        help="Folder of the data sets; by default HEADWATER_DATA, or the cache of `datasets`.",
     ),
 )
 
@@ -71,7 +71,7 @@ def carry_out_live(
 ) -> None:
     """Run the studies with a bar each, print their tables, write their reports.
 
-    With a command, which stands under it, there is one report of them all.
+    With a command, which is printed at its end, there is one report for all studies.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

@@ -1,4 +1,4 @@
-"""The papers' data sets by name: what is known of them, and how they are read and fetched."""
+"""The papers' data sets by name: their registry, reading and fetching."""
 
 from headwater.datasets.dataset import Dataset, load
 from headwater.datasets.fetching import fetch

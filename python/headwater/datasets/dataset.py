@@ -20,10 +20,10 @@ KEPT = 4  # data sets that a process remembers
 
 
 class Dataset(Stream):
-    """A data set in the order of its file; `load` makes it.
+    """A data set in the order of its file; `load` returns it.
 
-    Its events carry every column, zeros too, unless it is sparse by nature. Its arrays cannot be
-    written to, as others may have loaded the same.
+    Its events carry every column, zeros too, unless the set is sparse. Its arrays are read-only,
+    because other code may have loaded the same set.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Dataset(Stream):
     """
 
     entry: Entry
-    """What the registry knows of it."""
+    """Its entry in the registry."""
     y: NDArray[np.int64]
     """One label per row: −1 or +1; with several classes 1, 2, ..."""
     names: list[int]
@@ -61,11 +61,11 @@ class Dataset(Stream):
 
     @property
     def X(self) -> NDArray[np.float64] | Rows:  # noqa: N802
-        """The whole table: a dense array, or `Rows` if it is sparse by nature."""
+        """The whole table: a dense array, or `Rows` if the set is sparse."""
         return self._stored if self.entry.sparse else self.dense()
 
     def dense(self) -> NDArray[np.float64]:
-        """The whole table as a dense array, with 0 where nothing is stored."""
+        """The whole table as a dense array, with 0 for values that are not stored."""
         return self._dense
 
     @functools.cached_property
@@ -91,16 +91,16 @@ class Dataset(Stream):
 def load(name: str | Entry, folder: str | Path | None = None) -> Dataset:
     """Load a data set by its name.
 
-    Its file is checked: rows, columns, classes, positives and the checksum, where they are known.
-    The last few that were loaded are remembered, and shared.
+    Its file is checked: rows, columns, classes, positives and the checksum, as far as they are
+    known. The last few sets that were loaded are kept in memory and shared.
 
     Parameters
     ----------
     name
         A name that `entries` lists, or an entry of your own.
     folder
-        Where its file `<name>.svm.gz` lies; None: in the folder that the environment variable
-        HEADWATER_DATA names, else in the user's cache, where `fetch` puts it.
+        The folder with its file `<name>.svm.gz`; None: the folder in the environment variable
+        HEADWATER_DATA, else the user's cache, where `fetch` stores it.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def load(name: str | Entry, folder: str | Path | None = None) -> Dataset:
 
 
 def how_to_get(entry: Entry) -> str:
-    """What to do about a data set that is not there."""
+    """How to get a data set that is missing."""
     place = f"{entry.name}.svm.gz into the folder that {FOLDER_VARIABLE} names"
     if entry.urls:
         return f"`headwater datasets fetch {entry.name}` gets it, or put {place}."

@@ -1,4 +1,4 @@
-"""Data sets whose public file is svmlight text already: fetched, checked, stored as our own."""
+"""Fetch, check and store data sets whose public file is svmlight text."""
 
 import bz2
 import gzip
@@ -31,11 +31,11 @@ def fetch(
     mirror: str | None = None,
     progress: bool = False,
 ) -> Path:
-    """Fetch a data set and store it as a file that `load` finds; return where.
+    """Fetch a data set and store it as a file that `load` finds; return its path.
 
     The rows are those of the public file, in its order. Two labels become −1 and +1 in their
-    order, several 1, 2, ... What is stored has been checked as `load` checks it; what is there
-    already and right is not fetched again. Needs pooch (`pip install "headwater[datasets]"`).
+    order, several 1, 2, ... The file is checked as `load` does before it is stored; a correct file
+    that already exists is not fetched again. Needs pooch (`pip install "headwater[datasets]"`).
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ def fetch(
     folder
         Where to store it; None: where `load` looks.
     mirror
-        The address of a folder that holds the public files under their own names; None: where the
-        entry says.
+        The address of a folder with the public files under their own names; None: the addresses of
+        the entry.
     progress
-        Show a bar.
+        Whether to show a progress bar.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is known of each data set: the table in `registry.csv`, one row per set."""
+"""The registry of data sets: the table in `registry.csv`, one row per set."""
 
 import csv
 import difflib
@@ -16,12 +16,12 @@ FOLDER_VARIABLE = "HEADWATER_DATA"
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a data set: of the registry's, or of one of your own.
+    """The description of a data set: one of the registry, or one of your own.
 
     Parameters
     ----------
     name
-        What it is loaded by; its file is called `<name>.svm.gz`.
+        The name for `load`; its file is `<name>.svm.gz`.
     n
         How many rows it has; None: not known.
     d
@@ -33,18 +33,17 @@ class Entry:
     nonzeros
         How many values are not zero; None: not known.
     sparse
-        Whether what is not stored is absent, as in text; else it is 0, an observation.
+        Whether values that are not stored are absent, as in text; else they are 0, an observation.
     sha256
         Checksum of the svmlight text, uncompressed; None: not known.
     urls
-        Where its rows are to be had as svmlight text, in parts that follow each other; may be
-        empty.
+        Addresses of its rows as svmlight text, in consecutive parts; may be empty.
     source
         Where it comes from.
     licence
-        On what terms it may be used.
+        The terms of use.
     note
-        What its labels mean, and how it differs from others of its name.
+        What its labels mean, and how it differs from other sets with this name.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def _registry() -> dict[str, Entry]:
 
 
 def entries() -> tuple[Entry, ...]:
-    """Every data set that is known, by name.
+    """Every data set of the registry, by name.
 
     Examples
     --------
@@ -122,7 +121,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def entry(name: str) -> Entry:
-    """What is known of the data set of this name.
+    """The entry of the data set with this name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Five learners on one sensor network: what a label in ten is worth, if it is well chosen."""
+"""Five learners on one sensor network: the effect of choosing which labels to ask for."""
 
 import time
 from collections.abc import Callable
@@ -33,10 +33,10 @@ NAMES = (
 
 @dataclass(frozen=True, eq=False)
 class LearnerResult:
-    """What became of one learner.
+    """The result of one learner.
 
-    `mistakes` and `asked` have one entry per event. The two scores are of events that it never saw,
-    every sensor running. `weights` counts those that are not 0, of `features` learned from.
+    `mistakes` and `asked` have one entry per event. The two scores are those on held-out events,
+    with every sensor running. `weights` counts the non-zero weights, `features` all learned ones.
     """
 
     name: str
@@ -55,18 +55,18 @@ class LearnerResult:
 
     @property
     def labels(self) -> int:
-        """How many labels it bought."""
+        """How many labels it asked for."""
         return int(self.asked.sum())
 
     @property
     def events_per_second(self) -> float:
-        """Its pace, the making of the events not counted."""
+        """Its speed; making the events is not counted."""
         return len(self.asked) / self.seconds
 
 
 @dataclass(frozen=True)
 class TopSensor:
-    """A running sensor that weighs much, and from how many labels its weight was learned."""
+    """A running sensor with a large weight, and the number of labels it was learned from."""
 
     sensor: Sensor
     weight: float
@@ -85,7 +85,7 @@ class Demo:
 
 
 Report = Callable[[str, int, int, int], None]
-"""Told of a learner after each slice: its name, and its events, errors and labels so far."""
+"""Called after each slice with a learner's name, and its events, errors and labels so far."""
 
 
 def run(events: int = 50_000, seed: int = 0, report: Report | None = None) -> Demo:
@@ -96,7 +96,7 @@ def run(events: int = 50_000, seed: int = 0, report: Report | None = None) -> De
     events
         Length of the stream.
     seed
-        Same seed: same network, same coins, same outcome but for the seconds.
+        The same seed gives the same network and the same results, except for the seconds.
     report
         Called for each learner after each slice.
 
@@ -130,7 +130,7 @@ def run(events: int = 50_000, seed: int = 0, report: Report | None = None) -> De
 
 
 def _tuned_width(events: int, seed: int) -> float:
-    """The width at which FLLS-I buys a tenth of the labels of another network: no peeking."""
+    """The width at which FLLS-I asks for a tenth of the labels, found on another network."""
     X, y = SensorNetwork(min(events, PILOT_EVENTS), seed=seed + 1).batch()
     return width_for_rate(lambda width: FLLS(query_width=width), X, y, LABEL_RATE)
 

@@ -59,29 +59,29 @@ footer { margin-top: 2.5rem; color: #555; font-size: .9rem; }
 </head>
 <body>
 <h1>One label in ten, from sensors that come and go</h1>
-<p>A network watches the air for incidents. Its sensors are installed while it is running, some die,
-readings get lost, and only a person can say whether an event really was an incident. Headwater
-learns from such streams: every event may carry any features, and the learner decides which events
-are worth a person's time. Here five learners met the same $events events of a simulated network:
-one was told every label, one a random tenth of them, two chose which tenth to ask for, and one
-made do with one label in fifty.</p>
+<p>A network monitors the air for incidents. Its sensors are installed while it is running, some
+fail, readings are missing, and only a person can say whether an event really was an incident.
+Headwater learns from such streams: every event may carry any features, and the learner decides
+which events are worth a person's time. Here five learners run on the same $events events of a
+simulated network: one gets every label, one a random tenth of them, two choose which tenth to ask
+for, and one uses only one label in fifty.</p>
 <p>$verdict</p>
-<h2>What it cost and what it brought</h2>
+<h2>Cost and result of each learner</h2>
 <div class="learners">$learners</div>
-<p>Balanced accuracy and ROC AUC are those of $held_out events that no learner had met, with every
-sensor running; errors on the stream are counted before the label is known. Linear is the learner
-that Headwater recommends, here with every label, with a random tenth of them, and with the tenth
-that it finds worth asking for. FLLS-I is a published algorithm: passive-aggressive steps, half of
-the weights kept, questions where it is unsure; the width at which it asks was set on another
-network so that a tenth of the labels is bought. Spring is what we recommend where labels are very
-few; it had a fifth of the others'. All else is at its default.</p>
-<h2>On the way</h2>
+<p>Balanced accuracy and ROC AUC are measured on $held_out events that no learner has learned, with
+every sensor running; errors on the stream are counted before the label is known. Linear is the
+learner that Headwater recommends, here with every label, with a random tenth of them, and with the
+tenth that it asks for. FLLS-I is a published algorithm: passive-aggressive steps, half of the
+weights kept, questions where it is unsure; its query width was set on another network so that it
+asks for a tenth of the labels. Spring is what we recommend if labels are very few; it had a fifth
+of the labels of the others. All other parameters have their defaults.</p>
+<h2>Error rate and labels along the stream</h2>
 $plots
 <h2>The running sensors that matter most to the recommended learner</h2>
 $sensors
-<p>Nobody told the learner that these sensors would come: a feature it has never met takes its place
-among the others with the first label learned from it.</p>
-<footer>Made by <code>$command</code>; the same seed gives the same page, but for the
+<p>These sensors were not announced to the learner: a new feature is used as soon as the first label
+is learned from it.</p>
+<footer>Made by <code>$command</code>; the same seed gives the same page, except for the
 events per second.</footer>
 </body>
 </html>
@@ -124,7 +124,7 @@ def _table(table: TextTable) -> str:
 
 
 def _plots(demo: Demo) -> str:
-    """Error rate and labels bought along the stream, as one SVG."""
+    """Error rate and labels asked for along the stream, as one SVG."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -139,7 +139,7 @@ def _plots(demo: Demo) -> str:
     svg = drawn.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    title = "Error rate and labels bought along the stream, for each learner"
+    title = "Error rate and labels asked for along the stream, for each learner"
     return re.sub(r'width="[^"]*" height="[^"]*"', f'role="img" aria-label="{title}"', svg, count=1)
 
 
@@ -158,7 +158,7 @@ def _draw_labels(axes: "Axes", demo: Demo) -> None:
     at = _points(demo.events)
     for outcome, colour in zip(demo.outcomes, COLOURS, strict=True):
         axes.plot(at + 1, np.cumsum(outcome.asked)[at], color=colour, linewidth=1.6)
-    # To show the others, the learner with every label is let out of the picture at its top.
+    # To show the others, the learner with every label is cut off at the top of the plot.
     top = 1.5 * max(outcome.labels for outcome in demo.outcomes[1:])
     axes.set_ylim(0, top)
     every = demo.outcomes[0].labels
@@ -169,7 +169,7 @@ def _draw_labels(axes: "Axes", demo: Demo) -> None:
         textcoords="offset points",
         color=COLOURS[0],
     )
-    axes.set_ylabel("labels bought so far")
+    axes.set_ylabel("labels asked for so far")
     axes.set_xlabel("events")
     _finish(axes, demo)
 

@@ -1,4 +1,4 @@
-"""The demo's two tables as text, for the terminal and the page alike."""
+"""The demo's two tables as text, for the terminal and for the page."""
 
 from headwater.demo.five_learners import Demo
 from headwater.types import TextTable
@@ -12,7 +12,7 @@ def learner_table(demo: Demo) -> TextTable:
             "errors on the stream",
             "balanced accuracy",
             "ROC AUC",
-            "labels bought",
+            "labels asked for",
             "weights kept",
             "events per second",
         ),
@@ -48,12 +48,13 @@ def sensor_table(demo: Demo) -> TextTable:
 
 
 def verdict(demo: Demo) -> str:
-    """What choosing the labels was worth to the recommended learner, in a sentence."""
+    """The effect of choosing labels for the recommended learner, in a sentence."""
     every, chance, _, few, ours = demo.outcomes
     share = 100 * ours.labels / demo.events
     return (
-        f"Choosing {share:.0f} % of the labels, Linear made {ours.errors:,} errors on the way;"
-        f" given as many by chance it made {chance.errors:,}, and told every label"
-        f" {every.errors:,}. With {few.labels:,} labels in all Spring's balanced accuracy was"
-        f" {few.balanced_accuracy:.3f}, Linear's with {ours.labels:,} {ours.balanced_accuracy:.3f}."
+        f"With {share:.0f} % of the labels, chosen by itself, Linear made {ours.errors:,} errors"
+        f" on the stream; with as many random labels it made {chance.errors:,}, and with every"
+        f" label {every.errors:,}. Spring's balanced accuracy with {few.labels:,} labels was"
+        f" {few.balanced_accuracy:.3f}, Linear's with {ours.labels:,} labels"
+        f" {ours.balanced_accuracy:.3f}."
     )

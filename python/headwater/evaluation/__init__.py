@@ -1,4 +1,4 @@
-"""How good a learner is: scores, runs along a stream, honest estimates, choices, comparisons."""
+"""Evaluation of learners: scores, runs along a stream, error estimates, choices, comparisons."""
 
 from headwater.evaluation.choice import Choice, cross_validated
 from headwater.evaluation.comparison import PairedTest, paired_t_test

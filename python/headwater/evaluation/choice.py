@@ -18,7 +18,7 @@ from headwater.types import Trace
 
 
 class Tried(Protocol):
-    """What is tried: it runs along a stream and scores other events."""
+    """A candidate: it runs along a stream and gives margins for other events."""
 
     def simulate(self, X: Any, y: Any) -> Trace:
         """Run along the stream."""
@@ -29,7 +29,7 @@ class Tried(Protocol):
 
 @dataclass(frozen=True)
 class Choice:
-    """The best value of a grid, and how all of them did.
+    """The best value of a grid, and the scores of all values.
 
     Attributes
     ----------
@@ -64,23 +64,23 @@ def cross_validated(
     *,
     seed: Annotated[int, SEED] = 0,
 ) -> Choice:
-    """The value of a parameter that does best on parts of the stream that were left out.
+    """Choose the value of a parameter by cross-validation along the stream.
 
-    The rows are dealt into folds at random. For every value and fold a fresh learner runs along
-    the other folds in the order of the stream, asking as it will ask, and is scored on the fold
-    left out. A fold that lacks a class, whose score is NaN, does not count.
+    The rows are divided into folds at random. For every value and fold a new learner runs over the
+    other folds in the order of the stream, with its own query rule, and is scored on the fold left
+    out. A fold that lacks a class, whose score is NaN, does not count.
 
     Parameters
     ----------
     make
-        Builds a fresh learner for a value. Where its query width is to be searched on each training
-        part, an `AtRate`.
+        Builds a new learner for a value. If its query width is to be searched on each training
+        part, it returns an `AtRate`.
     X, y
         The training stream, as `simulate` takes it.
     grid
         The values to try.
     folds
-        In how many parts the rows are dealt.
+        The number of folds.
     score
         The name of a score of `Scores` (or of `ClassScores`), or a function of the margins and the
         labels; the higher the better.

@@ -1,4 +1,4 @@
-"""Whether one learner is better than another, over repeats that both have run."""
+"""Compares two learners by their scores in the same repeats."""
 
 import math
 from typing import NamedTuple

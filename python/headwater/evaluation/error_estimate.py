@@ -1,22 +1,22 @@
-"""Honest quality from few labels: the error rate over all events, from those asked about.
+"""The error rate over all events, estimated from those asked about.
 
-Whoever asks where it is unsure sees more errors than there are. But every decision carries the
-probability p with which it asked, so an answer stands for 1/p events: of the answers with errors
-e ∈ {0, 1} and weights w = 1/p,
+A learner that asks where it is unsure sees a higher error rate in the answers than over all events.
+But every decision carries the probability p with which it asked, so an answer represents 1/p
+events. For answers with errors e ∈ {0, 1} and weights w = 1/p,
 
     Σwe/Σw  (Hájek)   and   Σwe/n  (Horvitz–Thompson)
 
-estimate the share of wrong predictions over all n events. Whether an event is asked about is the
-only thing left to chance, so the interval narrows to a point as p goes to 1.
+estimate the share of wrong predictions over all n events. Only the questions are random, so the
+interval narrows to a point as p goes to 1.
 
-The interval is that of Agresti and Coull with weights. To the answers are added z²/2 wrong and
-z²/2 right ones, each of the weight v = mean(1/p − 1) over all events, asked about or not; with the
-rate c of all of these, it is c ± z·√(Σ(1 − p)w²(e − c)² + z²v²((1 − c)² + c²)/2)/(Σw + z²v).
-So it keeps its width when no error has been seen, and widens when some events are hardly ever
+The interval is the Agresti–Coull interval with weights. z²/2 wrong and z²/2 right answers are
+added, each with the weight v = mean(1/p − 1) over all events, asked about or not; with the rate c
+of all of these, it is c ± z·√(Σ(1 − p)w²(e − c)² + z²v²((1 − c)² + c²)/2)/(Σw + z²v).
+So its width is not 0 if no error has been seen, and it is wider if some events are hardly ever
 asked about.
 
-Of events with p below a floor, 0 included, nothing is inferred: they may all be right or all be
-wrong, and the interval has room for both.
+Nothing is inferred about events with p below a floor, 0 included: they may all be right or all be
+wrong, and the interval allows for both.
 """
 
 import math
@@ -31,7 +31,7 @@ from headwater.parameters import INSIDE, RATE, SEED, checked
 from headwater.types import Trace
 
 FLOOR = 0.001
-"""Below this probability of being asked about, an event is out of reach of the estimate."""
+"""The estimate says nothing about events with a smaller probability of being asked about."""
 
 
 class Interval(NamedTuple):
@@ -47,21 +47,21 @@ class Interval(NamedTuple):
 
 
 class ErrorEstimate:
-    """The error rate over all events, estimated while they come from those asked about.
+    """A running estimate of the error rate over all events, from those asked about.
 
     It keeps a few sums, not the events.
 
     Parameters
     ----------
     level
-        How often the interval is to hold the true error rate.
+        Confidence level: how often the interval contains the true error rate.
     floor
-        Probability of being asked about below which nothing is inferred of an event.
+        Nothing is inferred about events with a smaller probability of being asked about.
 
     Examples
     --------
     Half of the events are hard and asked about with probability 0.5, half easy, asked about with
-    0.1; a fifth of the hard ones is predicted wrongly. The labels alone look worse than it is:
+    0.1; a fifth of the hard ones is predicted wrongly. The error rate of the answers is too high:
 
     >>> import random
     >>> coin, estimate = random.Random(0).random, ErrorEstimate()
@@ -95,17 +95,17 @@ class ErrorEstimate:
         self._sums = [0.0] * 5
 
     def update(self, query_probability: float, asked: bool, wrong: bool | None = None) -> None:
-        """Count an event: how probable a question was, whether it was asked, what came of it.
+        """Count an event: the probability of a question, whether it was asked, and the answer.
 
         Parameters
         ----------
         query_probability
-            That of the decision.
+            The `query_probability` of the decision.
         asked
             Whether the label was asked for.
         wrong
             Whether the answer shows that the prediction was wrong; None: no answer, or none yet
-            (`answer` tells of one that comes later). Without a question it does not count.
+            (call `answer` when it comes). Ignored if the label was not asked for.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class ErrorEstimate:
             self.answer(p, bool(wrong))
 
     def update_many(self, query_probability: ArrayLike, asked: ArrayLike, wrong: Any) -> None:
-        """Count many events: `update` of each, to identical results.
+        """Count many events; the result is identical to calling `update` for each.
 
         Examples
         --------
@@ -192,12 +192,12 @@ class ErrorEstimate:
 
     @property
     def horvitz_thompson(self) -> float:
-        """The same by Horvitz and Thompson: unbiased, with more spread; every answer must come."""
+        """The Horvitz–Thompson estimate: unbiased, with more variance; needs every answer."""
         return self._sums[2] / self._reached if self._reached else math.nan
 
     @property
     def rate_of_answers(self) -> float:
-        """The share of the answers that showed an error: what is seen, not what is so."""
+        """The share of the answers that showed an error; not an estimate for all events."""
         return self._wrong / self.answers if self.answers else math.nan
 
     @property
@@ -207,7 +207,7 @@ class ErrorEstimate:
 
     @property
     def interval(self) -> Interval:
-        """Where the error rate over all events lies, at the level wanted."""
+        """The confidence interval of the error rate over all events."""
         inverse, weight, weight_wrong, spread, spread_wrong = self._sums
         if not weight:
             return Interval(0.0, 1.0)
@@ -235,11 +235,11 @@ def estimate_error(
     Parameters
     ----------
     trace
-        What happened to the events.
+        The decisions on the events.
     wrong
         Whether each event was predicted wrongly, such as `metrics.mistakes(trace.margin, y)`, or
-        `trace.prediction != y` for several classes. Looked at only where the label was asked for;
-        None or NaN where no answer came.
+        `trace.prediction != y` for several classes. Used only if the label was asked for;
+        None or NaN if no answer came.
     level, floor
         As in `ErrorEstimate`.
 
@@ -264,15 +264,15 @@ def estimate_error(
 def audited(trace: Trace, rate: Annotated[float, RATE], *, seed: Annotated[int, SEED] = 0) -> Trace:
     """The trace as it would be if each event had also been asked about with a fixed probability.
 
-    Such an audit puts a floor under the probabilities: an event is asked about with probability
-    p + rate·(1 − p). What the learner did is left as it is: it does not learn from the audit.
+    Such an audit ensures a smallest probability: an event is asked about with probability
+    p + rate·(1 − p). The learner's decisions do not change: it does not learn from the audit.
 
     Parameters
     ----------
     trace
-        What happened to the events.
+        The decisions on the events.
     rate
-        The probability with which an event is audited, whatever it is like.
+        The probability with which every event is audited.
     seed
         The same seed gives the same events audited.
 

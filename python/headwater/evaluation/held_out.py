@@ -1,4 +1,4 @@
-"""The final model on events that it never saw."""
+"""Scores of a finished model on events that it has not learned."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def held_out(
     Parameters
     ----------
     model
-        A learner, or what holds one: a `Session`, an `AtRate`.
+        A learner, or an object with one: a `Session`, an `AtRate`.
     X
         Events, as `margin_many` takes them.
     y
@@ -70,12 +70,12 @@ def scores_for(
 
 
 def sparsity(model: Any) -> float:
-    """The share of the weights that are 0, of the features learned from; NaN before any.
+    """The share of the learned features whose weights are 0; NaN before the first.
 
     Parameters
     ----------
     model
-        A learner, or what holds one.
+        A learner, or an object with one.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Scores of binary margins against labels.
 
-A margin above 0 predicts the positive class. A margin of exactly 0 is a mistake whatever the label
-(a model that knows nothing gets no credit), and the negative class where a class is needed.
+A margin above 0 predicts the positive class. A margin of exactly 0 is a mistake for either label
+(a model that knows nothing gets no credit); where a class is needed, it is the negative class.
 Labels are bool, 0/1 or −1/+1.
 """
 

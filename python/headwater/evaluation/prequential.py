@@ -1,7 +1,7 @@
-"""Along a stream: every event is predicted first, and its label learned if it is asked for.
+"""Prequential evaluation: every event is predicted first, and its label learned if asked for.
 
-Late labels come by a `Session`; a learner alone gets its labels at once, by `simulate`, which is
-the same as a session with an oracle that answers at once.
+For late labels pass a `Session`; a learner alone gets its labels at once, by `simulate`, which
+gives the same result as a session with an oracle that answers at once.
 """
 
 import time
@@ -26,24 +26,24 @@ from headwater.types import Rows, Trace
 
 @dataclass(frozen=True, eq=False)
 class Prequential:
-    """How a learner did along a stream, predicting each event before its label could be known.
+    """The scores of a learner along a stream; each event is predicted before its label is known.
 
     Attributes
     ----------
     scores
-        Of the whole stream.
+        Scores of the whole stream.
     seconds
-        Time spent deciding and learning; the making of the events is not counted.
+        Time spent deciding and learning; making the events is not counted.
     sparsity
         Share of the weights that are 0 at the end.
     ends
-        How many events had been met at the end of each window.
+        Number of events up to the end of each window.
     windows
         By name, an array with one value per window: the scores of the window's events alone, its
         `seconds`, and the `sparsity` at its end.
     tested
-        By name, an array with one value per window: the scores on the test data of the model as it
-        was at the window's end. Empty without test data.
+        By name, an array with one value per window: the scores of the model on the test data at the
+        window's end. Empty without test data.
 
     Examples
     --------
@@ -73,17 +73,17 @@ def prequential(
     costs: tuple[float, float] | None = None,
     sensitivity_weight: float = 0.5,
 ) -> Prequential:
-    """Run a learner along a stream and score what it predicted on the way.
+    """Run a learner along a stream and score its predictions.
 
     Parameters
     ----------
     model
         A learner, whose questions are answered at once from the stream's labels, or a session,
-        whose own source answers, now or later.
+        whose own label source answers, now or later.
     stream
         A stream, or its events and labels as `simulate` takes them: `(X, y)`.
     window
-        Length of the stretches that are scored on their own, in events; the last may be shorter.
+        Length of the windows that are scored separately, in events; the last may be shorter.
     costs, sensitivity_weight
         As in `Scores`; for two classes only.
 
@@ -120,7 +120,7 @@ def learning_curve(
     costs: tuple[float, float] | None = None,
     sensitivity_weight: float = 0.5,
 ) -> Prequential:
-    """Run a learner along a stream and test it at equal distances on the way.
+    """Run a learner along a stream and test it at equally spaced points.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def learning_curve(
     X, y
         Test data; nothing is learned from it.
     points
-        How many times it is tested, the last time at the end.
+        The number of tests; the last is at the end of the stream.
 
     Examples
     --------

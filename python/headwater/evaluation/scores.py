@@ -1,9 +1,9 @@
-"""Scores that are kept while a stream runs; the stream itself is not kept.
+"""Scores that are counted while a stream runs; the stream itself is not kept in memory.
 
 Every score is a function of a few counts, so that events may come one by one or in batches, and
-parts of a stream add up to the whole. TP, FN, FP and TN count positive events predicted positive,
-positive ones predicted negative, and so on; a margin of exactly 0 predicts the negative class
-there, and is an error whatever the label.
+the counts of parts of a stream can be added. TP, FN, FP and TN count positive events predicted
+positive, positive events predicted negative, and so on. There a margin of exactly 0 predicts the
+negative class; it is an error for either label.
 """
 
 import math
@@ -19,8 +19,8 @@ from headwater.evaluation.metrics import margins_of, positives
 from headwater.parameters import CLASSES, INSIDE, Limit, checked, read_number, tuple_of
 from headwater.types import Label
 
-# The ROC AUC is that of margins sorted into bins: 128 to a factor of 2, from 2^-30 to 2^20, on both
-# sides of 0, which has a bin of its own.
+# The ROC AUC is computed from margins sorted into bins: 128 bins per factor of 2, from 2^-30 to
+# 2^20, on both sides of 0, which has its own bin.
 STEPS = 128
 LOWEST, HIGHEST = -30, 20
 BINS = STEPS * (HIGHEST - LOWEST)  # on each side
@@ -41,10 +41,10 @@ class Scores:
     classes
         (negative, positive); None: labels are bool, 0/1 or −1/+1.
     costs
-        What a missed positive and a false alarm cost: (c₊, c₋). None: the share of the other
+        Costs of a missed positive and of a false alarm: (c₊, c₋). None: the share of the other
         class among the events scored, T₋/T and T₊/T, as in the PAA paper.
     sensitivity_weight
-        What sensitivity counts in `sum`, specificity counting the rest. Paper: η_p.
+        Weight of sensitivity in `sum`; specificity has the rest. Paper: η_p.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Scores:
         self._bins = np.zeros((2, 2 * BINS + 1), dtype=np.int64)  # of the negatives, the positives
 
     def update(self, margin: float, label: Label, asked: bool = False) -> None:
-        """Count one event: its margin before it was learned, its label, whether that was bought.
+        """Count one event: its margin before learning, its label, whether it was asked for.
 
         Examples
         --------
@@ -109,7 +109,7 @@ class Scores:
     def update_many(
         self, margin: ArrayLike, labels: Iterable[Any], asked: ArrayLike | None = None
     ) -> None:
-        """Count many events: `update` of each. `asked` None: no label was bought.
+        """Count many events: `update` of each. `asked` None: no label was asked for.
 
         Examples
         --------
@@ -250,7 +250,7 @@ NUMBERS = (
 
 
 class ClassScores:
-    """Running scores of predictions against the labels of several classes, met as they come.
+    """Running scores of predictions against the labels of several classes.
 
     Examples
     --------
@@ -284,7 +284,7 @@ class ClassScores:
     def update_many(
         self, prediction: Iterable[Any], labels: Iterable[Any], asked: ArrayLike | None = None
     ) -> None:
-        """Count many events: `update` of each. `asked` None: no label was bought.
+        """Count many events: `update` of each. `asked` None: no label was asked for.
 
         Examples
         --------
@@ -332,7 +332,7 @@ class ClassScores:
 
     @property
     def balanced_accuracy(self) -> float:
-        """Mean over the classes that occurred of the share of their events predicted rightly."""
+        """Mean recall of the classes that occurred."""
         met = sorted(self._there, key=repr)  # sums in one order give the same bits
         recalls = [self._right[label] / self._there[label] for label in met]
         return sum(recalls) / len(recalls) if recalls else math.nan
@@ -383,7 +383,7 @@ def _listed(what: str, labels: Any, length: int | None = None) -> list[Any]:
 
 
 def _bought(asked: ArrayLike | None, length: int) -> int:
-    """How many labels were bought."""
+    """How many labels were asked for."""
     if asked is None:
         return 0
     flags = np.asarray(asked)

@@ -15,20 +15,20 @@ GRID: tuple[float, ...] = tuple(2.0 ** (half / 2) for half in range(-40, 41))
 """The widths tried, as in the papers: 2^-20, 2^-19.5, ..., 2^20."""
 
 NEIGHBOURS = 2
-"""How far beside the place that bisection finds the grid is searched, steps of it."""
+"""How many steps of the grid are searched on each side of the place that bisection finds."""
 
 
 class Simulates(Protocol):
-    """What can run along a stream and say where it asked."""
+    """An object that can run along a stream and say where it asked."""
 
     def simulate(self, X: Any, y: Any) -> Trace:
         """Run along the stream."""
 
 
 class AtRate:
-    """A learner that searches its width on the stream that it is given, then runs along it.
+    """A learner that searches its query width on the stream it is given, then runs along it.
 
-    What tries learners one after the other (`cross_validated`) takes it for a learner.
+    It can be used in place of a learner in `cross_validated`.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def width_for_rate(
 ) -> float:
     """The width on the grid whose share of labels asked on this stream is nearest to `rate`.
 
-    The share rises with the width, but for chance: bisection finds the place, and the best of its
-    neighbourhood is taken, the smaller width on a tie. Some ten runs instead of 81.
+    Apart from chance, the share rises with the width: bisection finds the place, and the best width
+    of its neighbourhood is taken, the smaller one on a tie. About ten runs instead of 81.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What events come in as: batches of rows, frames, and files of seven formats, packed or not."""
+"""Inputs: batches of rows, frames, and files of seven formats, compressed or not."""
 
 from headwater.inputs.files import EventFile, open
 from headwater.inputs.records import Record

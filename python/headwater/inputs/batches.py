@@ -1,4 +1,4 @@
-"""Batches of events, brought into the shape that the core takes."""
+"""Batches of events, converted for the core."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -85,7 +85,7 @@ def _read_dense(X: Any) -> NDArray[np.float64]:
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:
-    """An array of floats. Text is not taken for the number that it may spell."""
+    """An array of floats. Text is not converted to a number."""
     try:
         array = np.asarray(values)
         spelled = array.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in array.flat)

@@ -23,7 +23,7 @@ MOST_PROBLEMS = 10
 
 
 class ColumnarReader:
-    """One walk along a Parquet or an Arrow file."""
+    """One pass over a Parquet or an Arrow file."""
 
     def __init__(self, source: Source) -> None:
         self._path, self._format, self._label, self._id, self._skips = source

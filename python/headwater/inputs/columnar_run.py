@@ -1,4 +1,4 @@
-"""A Parquet or Arrow file through a learner, a few thousand rows at a time."""
+"""Runs a learner over a Parquet or Arrow file, a few thousand rows at a time."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Open a file of events: what its name says of its format, and its events one by one or in batches.
+"""Open a file of events: find its format, and read its events one by one or in batches.
 
 The lines themselves are read by the core; Parquet and Arrow files by pyarrow.
 """
@@ -39,11 +39,11 @@ BATCH = 1_000
 
 
 class EventFile:
-    """A file of events, as `headwater.open` gives it: walk along it as often as you like.
+    """A file of events, as `headwater.open` returns it. It can be iterated over repeatedly.
 
     Iterating gives `(x, y)`, `records()` the ids as well, `batches()` many events at once. Values
-    are numbers: a text has become the indicator `name=value`, what is absent is left out. y is
-    None where the file has no label.
+    are numbers: a text becomes the indicator `name=value`, and absent values are left out. y is
+    None if the event has no label.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class EventFile:
             yield x, y
 
     def records(self) -> Iterator[Record]:
-        """One event at a time, with its id (None where the file gives none).
+        """One event at a time, with its id (None if the file has none).
 
         Examples
         --------
@@ -123,7 +123,7 @@ class EventFile:
 
     @property
     def skipped(self) -> int:
-        """Lines that the last walk could not use; 0 before the first."""
+        """Lines that the last pass could not use; 0 before the first."""
         return 0 if self._last is None else self._last.skipped
 
     @property
@@ -163,10 +163,10 @@ def open(
     id: str | None = None,
     on_error: OnError = "raise",
 ) -> EventFile:
-    """Open a file of events; nothing is read before you walk along it.
+    """Open a file of events; nothing is read before you iterate over it.
 
-    Files packed by gzip or zstd are unpacked on the way, which their content says and not their
-    name. Reading takes the same memory however long the file is.
+    Files compressed by gzip or zstd are decompressed; they are recognised by their content, not by
+    their name. Memory does not grow with the length of the file.
 
     Parameters
     ----------
@@ -174,15 +174,15 @@ def open(
         The file; `"-"` is standard input, which can be read once.
     format
         `"svmlight"`, `"vw"`, `"jsonl"` (one object per line), `"csv"`, `"tsv"`, `"parquet"` or
-        `"arrow"`; by default what the name ends with says.
+        `"arrow"`; by default the file's extension decides.
     label
-        The field or column with the label; None: there are no labels. svmlight and VW have their
-        own place for it.
+        The field or column with the label; None: there are no labels. In svmlight and VW the format
+        itself says where the label is.
     id
         The field or column with the event's id; in VW it is the tag.
     on_error
-        What a line that cannot be used does: `"raise"` an error, after the events before it, or be
-        counted in `skipped` (`"skip"`).
+        What happens at a line that cannot be used: `"raise"` raises an error, after the events
+        before it; `"skip"` skips the line and counts it in `skipped`.
 
     Examples
     --------
@@ -225,6 +225,6 @@ def _by_name(path: str) -> Format:
 
 
 def _await_input() -> None:
-    """Wait until standard input has something to say: here Ctrl-C is heard, in a read it is not."""
+    """Wait until standard input can be read: Ctrl-C works while waiting, but not in a read."""
     if sys.platform != "win32":
         select.select([0], [], [])

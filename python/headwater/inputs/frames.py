@@ -1,7 +1,7 @@
-"""Frames: tables with named columns of pandas, polars, pyarrow or any library that speaks Arrow.
+"""Frames: tables with named columns of pandas, polars, pyarrow or any library that exports Arrow.
 
-A frame comes in by the Arrow PyCapsule protocol, whoever made it. Results go back in the caller's
-kind: only a library whose frame was given is used, and it is there already, so none is imported.
+All frames are read by the Arrow PyCapsule protocol. Results have the type of the caller's library:
+only the library of the given frame is used, which is loaded already, so none is imported.
 """
 
 import sys
@@ -21,7 +21,7 @@ Csr = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], int]
 
 
 def library_of(value: Any) -> str | None:
-    """The library whose kind `value` is, one of `LIBRARIES`; None: some other's."""
+    """The library that `value` belongs to, one of `LIBRARIES`; None: another one."""
     for cls in type(value).__mro__:
         package = cls.__module__.partition(".")[0]
         if package in LIBRARIES:

@@ -1,4 +1,4 @@
-"""What is read from a file of events: one event, many of them as arrays, and how they are read."""
+"""Types of what is read from a file of events: one event, many events as arrays, a reader."""
 
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -32,7 +32,7 @@ class EventBatch(NamedTuple):
 
 
 class Record(NamedTuple):
-    """An event of a file: how it is known, its features, its label if it has one.
+    """An event of a file: its id, its features, its label if it has one.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Record(NamedTuple):
 
 
 class Reader(Protocol):
-    """One walk along a file."""
+    """One pass over a file."""
 
     def next(self) -> tuple[Id | None, dict[Name, float], Label | None] | None:
         """The next event; None if there is none."""

@@ -1,4 +1,4 @@
-"""What a source of labels must do: take questions, and give answers when they come."""
+"""The interface of a label source: it takes questions, and returns answers when they come."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -8,10 +8,10 @@ from headwater.types import Id, Label
 
 
 class LabelSource(Protocol):
-    """Somebody who can be asked for labels. A `Session` tells it of every event.
+    """A label source, which a `Session` asks for labels and informs about every event.
 
-    A source that cannot be asked about every event may have a fourth verb, `check(id)`: it is
-    called before anything is decided, and an event that it raises an error of is not received.
+    A source that cannot answer for every event may have a fourth method, `check(id)`. It is called
+    before anything is decided; if it raises an error, the event is not received.
 
     Examples
     --------
@@ -20,10 +20,10 @@ class LabelSource(Protocol):
     """
 
     def advance(self) -> None:
-        """An event has come."""
+        """Called for every event."""
 
     def ask(self, id: Id, decision: Decision) -> None:
-        """The label of the event that came last is wanted."""
+        """Ask for the label of the last event."""
 
     def answers(self) -> Iterator[tuple[Decision, Label]]:
-        """What has been answered since the last look."""
+        """The answers that have arrived since the last call."""

@@ -1,4 +1,4 @@
-"""An oracle knows the labels, and answers as people do: late, wrongly, twice, or never."""
+"""An oracle knows all labels and simulates people: it answers late, wrongly, twice, or never."""
 
 import heapq
 import random
@@ -14,26 +14,27 @@ Delay = int | tuple[int, int] | Callable[[Id], int]
 
 
 class Oracle:
-    """Labels that are known beforehand, given out as a source of labels might.
+    """A label source with labels that are known beforehand.
 
-    Time is counted in events: an answer with a delay of 10 is there when ten more events have come.
+    Time is counted in events: an answer with a delay of 10 comes after ten more events.
 
     Parameters
     ----------
     labels
-        One label per event: a sequence (the id is its place) or a mapping by id. None and NaN: a
+        One label per event: a sequence (the id is the index) or a mapping by id. None and NaN: a
         question that is never answered.
     delay
-        Events until an answer comes: a number, `(least, most)` for a random one between them, or
-        a function of the id. Answers come in the order of their time, not of their questions.
+        Number of events until an answer comes: a number, `(least, most)` for a random one between
+        them, or a function of the id. Answers come in the order of their time, not of their
+        questions.
     never
         Probability that a question is never answered.
     wrong
-        Probability that an answer is another of the labels.
+        Probability that an answer is a wrong label.
     twice
-        Probability that an answer comes a second time, an event later.
+        Probability that an answer comes a second time, one event later.
     price
-        What a question costs, answered or not.
+        Cost of one question, answered or not.
     seed
         The same seed and the same questions give the same answers.
 
@@ -79,7 +80,7 @@ class Oracle:
 
     @property
     def spent(self) -> float:
-        """What the questions so far have cost."""
+        """The cost of all questions so far."""
         return self.price * self.asked
 
     @property

@@ -1,4 +1,4 @@
-"""The learners; all are imported, so that a model file may name any."""
+"""The learners; all are imported, so that a model file may contain any of them."""
 
 from headwater.learners import (
     fesl,

@@ -1,6 +1,6 @@
-"""What every learner can do.
+"""The base class of all learners.
 
-The verbs of one event are the core's own methods; here are the batches, the state and the words.
+The methods for one event are those of the core; this module adds batches, state and explanations.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, T
 
 @shares
 class Learner(_core.Learner):
-    """The verbs that every learner has; a subclass adds parameters and says what they mean.
+    """The methods that every learner has; a subclass adds and describes its parameters.
 
     Parameters are fixed after construction, and `repr` rebuilds the learner.
 
@@ -44,7 +44,7 @@ class Learner(_core.Learner):
     """
 
     seed: Annotated[int, SEED] = 0
-    _owner: ClassVar[str] = ""  # whom errors name, if not the class itself
+    _owner: ClassVar[str] = ""  # the name in error messages, if not that of the class itself
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         if not abstract:
@@ -91,7 +91,7 @@ class Learner(_core.Learner):
         return self._parts().task
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters that the learner was made with, by name.
+        """The parameters that the learner was created with, by name.
 
         Examples
         --------
@@ -110,7 +110,7 @@ class Learner(_core.Learner):
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def explain_one(self, x: Event) -> Explanation:
-        """Say what each feature adds to the margin, and why it would ask. Changes nothing.
+        """What each feature adds to the margin, and why the learner would ask. Changes nothing.
 
         Examples
         --------
@@ -135,7 +135,7 @@ class Learner(_core.Learner):
         )
 
     def features(self) -> list[Feature]:
-        """What it has learned from, in the order in which it met the names.
+        """The features learned so far, in the order in which their names first appeared.
 
         Examples
         --------
@@ -153,19 +153,19 @@ class Learner(_core.Learner):
     def simulate(self, X: Any, y: Any, *, names: Sequence[Name] | None = None) -> Trace:
         """Run the whole loop over a batch: decide on each event, learn those asked for.
 
-        A label is looked at only if it was asked for; one that is missing (None, NaN) counts as
-        asked and not answered. Exactly `decide_one` and `answer` in turn, only faster.
+        A label is used only if it was asked for; a missing one (None, NaN) counts as asked and not
+        answered. The result is exactly that of `decide_one` and `answer` in turn, only faster.
 
         Parameters
         ----------
         X
-            Events: anything with `indptr`, `indices` and `data` (what is not stored is absent, a
+            Events: anything with `indptr`, `indices` and `data` (values not stored are absent, a
             stored 0 is a 0), a dense array (NaN is absent), or a frame: a table of pandas, polars,
-            pyarrow or any other that speaks Arrow (null is absent, text is an indicator).
+            pyarrow or any library that exports Arrow (null is absent, text is an indicator).
         y
             One label per row: a list, an array, or a column of one of these libraries.
         names
-            One name per column; by default those of `X`, if it has any, else their numbers.
+            One name per column; by default the names of `X`, if it has any, else column numbers.
 
         Examples
         --------
@@ -192,17 +192,17 @@ class Learner(_core.Learner):
         decisions: str | os.PathLike[str] | None = None,
         progress: Callable[[FileRun], object] | None = None,
     ) -> FileRun:
-        """Run the whole loop over a file, in the same memory however long it is.
+        """Run the whole loop over a file; memory does not grow with the length of the file.
 
-        Exactly `decide_one` and `answer` in turn; Python sees no event. A line that cannot be used
-        raises an error that names it, and what was learned before it stays learned. Ctrl-C stops
-        after a whole event.
+        The result is exactly that of `decide_one` and `answer` in turn, without Python objects for
+        the events. A line that cannot be used raises an error with its number, and the events
+        before it stay learned. Ctrl-C stops after a whole event.
 
         Parameters
         ----------
         file
-            A path, or what `headwater.open` gives; the next four parameters are those of
-            `headwater.open` and go with a path.
+            A path, or the result of `headwater.open`; the next four parameters are those of
+            `headwater.open` and are used with a path.
         format
             As in `headwater.open`.
         label
@@ -210,14 +210,14 @@ class Learner(_core.Learner):
         id
             As in `headwater.open`.
         on_error
-            As in `headwater.open`; labels that do not fit and steps that are refused are skipped
+            As in `headwater.open`; labels that do not fit and refused learning steps are skipped
             too.
         decisions
             A file to write each decision to: CSV if its name ends in `.csv`, else JSON lines, with
-            `id` (the event's number from 0 where it has none), `prediction`, `margin`,
+            `id` (the event's number from 0 if it has none), `prediction`, `margin`,
             `query_probability` and `asked`.
         progress
-            Called a few times a second with the `FileRun` so far.
+            A function that is called a few times per second with the `FileRun` so far.
 
         Examples
         --------
@@ -260,7 +260,7 @@ class Learner(_core.Learner):
         self._learn_many(rows, columns, batches.read_labels(y))
 
     def predict_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
-        """`predict_one` of each row: an array, or for a frame a column of its library.
+        """`predict_one` for each row: an array, or for a frame a column of its library.
 
         Arguments as in `simulate`. Changes nothing.
 
@@ -276,9 +276,10 @@ class Learner(_core.Learner):
         return frames.like(X, self._predictions(*self._predict_many(rows, columns)))
 
     def predict_proba_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
-        """`predict_proba_one` of each row: one column per label, in the order of `labels`.
+        """`predict_proba_one` for each row: one column per label, in the order of `labels`.
 
-        An array, or for a frame one of its library. Arguments as in `simulate`. Changes nothing.
+        An array, or for a frame a frame of its library. Arguments as in `simulate`. Changes
+        nothing.
 
         Examples
         --------
@@ -290,7 +291,7 @@ class Learner(_core.Learner):
         return frames.like_table(X, self._predict_proba_many(rows, columns), self.labels)
 
     def margin_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
-        """`margin_one` of each row: an array, or for a frame a column of its library.
+        """`margin_one` for each row: an array, or for a frame a column of its library.
 
         Arguments as in `simulate`. Changes nothing.
 
@@ -306,7 +307,7 @@ class Learner(_core.Learner):
         return frames.like(X, self._predict_many(rows, columns)[1])
 
     def to_bytes(self) -> bytes:
-        """The whole state: what `save` writes. Equal parameters, seed, events: equal bytes.
+        """The whole state, as `save` writes it. Equal parameters, seed and events: equal bytes.
 
         Examples
         --------
@@ -317,9 +318,9 @@ class Learner(_core.Learner):
         return self._write(write_header(type(self).__name__, self.parameters()))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole state to a file; `headwater.load` goes on from it bit for bit.
+        """Write the whole state to a file; a learner loaded from it continues bit for bit.
 
-        The file is there whole or not at all. Its format is described in `docs/model-file.md`.
+        The file is written completely or not at all. `docs/model-file.md` describes its format.
 
         Examples
         --------
@@ -344,20 +345,21 @@ class Learner(_core.Learner):
 
 
 _CLASSES: dict[str, type[Learner]] = {}
-"""The one register of learners, by the names of their classes, which model files hold."""
+"""All learner classes by name; model files contain these names."""
 
 
 @shares
 class Bounded(Learner, abstract=True):
-    """A learner whose number of features can be bounded.
+    """A learner whose number of features can be limited.
 
     Parameters
     ----------
     max_features
-        How many names it keeps at most, its own not counted; None: all. See `docs/memory.md`.
+        Capacity: the largest number of names it keeps, its own features not counted; None: no
+        limit. See `docs/memory.md`.
     when_full
-        What happens to a new name beyond that: `"smallest"` evicts the features with the smallest
-        weights, `"oldest"` those learned longest ago, `"refuse"` leaves the new name out.
+        What happens if the capacity is exceeded: `"smallest"` evicts the features with the smallest
+        weights, `"oldest"` those not learned for the longest time, `"refuse"` leaves new names out.
     """
 
     max_features: Annotated[int, whole_from(1, bits=32)] | None = None
@@ -371,23 +373,23 @@ class Classifier(Learner, abstract=True):
     Parameters
     ----------
     classes
-        Two classes: (negative, positive), None meaning bool, 0/1 or −1/+1. Several classes: those
-        known from the start, None meaning none; others are added as they come.
+        Two classes: (negative, positive); None: bool, 0/1 or −1/+1. Several classes: those known
+        from the start; None: none. Other classes are added as they appear.
     """
 
     classes: Annotated[Sequence[Label], CLASSES] | None = None
 
 
 def _file_run(*told: Any) -> FileRun:
-    """What the core tells of a run, whose last part is a list."""
+    """The core's result of a run over a file; its last part is a list."""
     run = FileRun(*told)
     return dataclasses.replace(run, problems=tuple(run.problems))
 
 
 def load(path: str | os.PathLike[str]) -> Learner:
-    """The learner that was saved to this file, ready to go on where it stopped.
+    """The learner that was saved to this file; it continues where it stopped.
 
-    Loading runs no code; a file that is cut off, altered or of another kind is refused.
+    Loading runs no code; a file that is truncated, altered or of another kind is refused.
 
     Examples
     --------
@@ -404,7 +406,7 @@ def load(path: str | os.PathLike[str]) -> Learner:
 
 
 def from_bytes(data: bytes) -> Learner:
-    """The learner whose `to_bytes` these are.
+    """The learner whose `to_bytes` returned these bytes.
 
     Examples
     --------
@@ -425,12 +427,12 @@ def from_bytes(data: bytes) -> Learner:
 
 
 def learner_classes() -> dict[str, type[Learner]]:
-    """Every class of learners by its name: those of the package and those of users."""
+    """Every learner class by its name: those of the package and those of users."""
     return dict(_CLASSES)
 
 
 def _class_named(name: str, parameters: dict[str, Any]) -> type[Learner]:
-    """The learner class of a header, which has all of these parameters."""
+    """The learner class of a header, if it has all of these parameters."""
     if name not in _CLASSES:
         raise ParameterError(f"there is no learner {name!r}.")
     cls = _CLASSES[name]

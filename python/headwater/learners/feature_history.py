@@ -1,4 +1,4 @@
-"""What the history of a model's features tells: the heaviest, the new, the gone, what moved."""
+"""Reports from a model's feature history: largest weights, new features, gone ones, changes."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -6,13 +6,13 @@ from typing import NamedTuple
 from headwater.types import Feature, Label, Name
 
 SILENCE = 10
-"""So many times its usual interval a feature is silent before it counts as gone."""
+"""A feature is gone if it is absent for more than this many of its usual intervals."""
 KNOWN_WELL = 5
-"""So often a feature has to be learned from before it has a usual interval."""
+"""A feature has a usual interval once it was learned from this many times."""
 
 
 class Weight(NamedTuple):
-    """The weight of a feature; with several classes that for one of them."""
+    """The weight of a feature; with several classes, the weight for one of them."""
 
     name: Name
     label: Label | None
@@ -20,7 +20,7 @@ class Weight(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A weight in two models; 0 where a model does not have it."""
+    """A weight in two models; 0 if a model does not have it."""
 
     name: Name
     label: Label | None
@@ -46,7 +46,7 @@ def weights_of(features: Iterable[Feature]) -> list[Weight]:
 
 
 def heaviest(features: Iterable[Feature], count: int) -> list[Weight]:
-    """The weights farthest from 0, the farthest first; of equals the one met first.
+    """The weights farthest from 0, the farthest first; among equals the older feature first.
 
     Examples
     --------
@@ -57,9 +57,9 @@ def heaviest(features: Iterable[Feature], count: int) -> list[Weight]:
 
 
 def born(features: Iterable[Feature], learned: int, since: int = 0) -> list[Feature]:
-    """Those first learned from in the last tenth of the events learned, the newest first.
+    """Features first learned in the last tenth of the events learned, the newest first.
 
-    Of `learned` events those behind the first `since` are looked at.
+    Of `learned` events only those after the first `since` are considered.
 
     Examples
     --------
@@ -73,10 +73,10 @@ def born(features: Iterable[Feature], learned: int, since: int = 0) -> list[Feat
 
 
 def gone(features: Iterable[Feature], learned: int) -> list[Feature]:
-    """Those silent for more than ten times their usual interval, the latest gone first.
+    """Features absent for more than ten times their usual interval, the latest gone first.
 
-    A feature's usual interval is the mean one between two events learned that carry it; it has
-    one once it was learned from five times.
+    A feature's usual interval is the mean number of learned events between two that carry it; it
+    is known once the feature was learned from five times.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""FESL: a feature space is replaced by another, and what was learned on the old one is kept."""
+"""FESL: a feature space is replaced by another, and what was learned is carried over."""
 
 from typing import Annotated, Any, Literal
 
@@ -13,36 +13,36 @@ from headwater.types import Event, Explanation
 
 @learner
 class FESL(Classifier):
-    """Linear learner that outlives the replacement of all its features by others.
+    """Linear learner that can continue after all its features are replaced by others.
 
-    When new features replace the old ones, and both were seen together for a few rounds, it maps
-    the new ones to the old ones, goes on with the old model behind that map, starts a new model
-    beside it, and trusts the one that does better. It finds the replacement from the names
-    themselves: a learned event that carries features, but none that the period knew before the
-    last `overlap` rounds, begins a new period, once the present one has lasted for twice `overlap`
-    rounds. Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
+    If new features replace the old ones, and both were present together for a few rounds, it learns
+    a map from the new features to the old ones. It continues with the old model on mapped features,
+    starts a new model beside it, and trusts the one that does better. It detects the replacement
+    from the names: a learned event that has features, but none that occurred in the period before
+    the last `overlap` rounds, begins a new period, if the current one has lasted for at least twice
+    `overlap` rounds. Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
 
-    `weights()` are those on the present features: of the new model and of the old one behind its
-    map, by trust. Names that have gone keep their weight in case they return.
+    `weights()` are those on the current features: the new model and the mapped old one, combined
+    by trust. Names that have disappeared keep their weight in case they return.
 
     Parameters
     ----------
     combine
-        What the two models predict together: `"weights"` the mean by trust (FESL-c), `"draw"` one
-        of them drawn by trust (FESL-s), `"best"` the one trusted more; or one alone: `"new"`
-        (NOGD), `"old"` (ROGD-u), `"frozen"` the old one as it was (ROGD-f).
+        How the two models are combined: `"weights"` the mean weighted by trust (FESL-c), `"draw"`
+        one of them, drawn by trust (FESL-s), `"best"` the one with the larger trust; or only one:
+        `"new"` (NOGD), `"old"` (ROGD-u), `"frozen"` the old one without further learning (ROGD-f).
     loss
         `"logistic"` for two classes, `"square"` for numbers (regression).
     step
         The gradient step of round t of a period is step/√t. Paper: 1/c.
     ridge
-        Damping of the map; None: 1e-8 of the stored rounds' mean square, nearly the least squares
-        of minimal norm. Paper: none.
+        Damping of the map; None: 1e-8 of the stored rounds' mean square, close to the least-squares
+        solution of minimal norm. Paper: none.
     overlap
-        How many learned rounds are kept to learn the map from. Paper: B.
+        How many learned rounds are stored to learn the map from. Paper: B.
     horizon
-        Learned rounds that a period will last, which sets how fast trust moves; None: unknown,
-        trust starts anew after 2, 4, 8, ... rounds. Paper: T2.
+        Number of learned rounds in a period, which sets how fast the trust changes; None: unknown,
+        the trust is reset after 2, 4, 8, ... rounds. Paper: T2.
     query
         Whether a label is worth asking for: a word or a value of `headwater.query`.
 
@@ -99,7 +99,7 @@ class FESL(Classifier):
         )
 
     def explain_one(self, x: Event) -> Explanation:
-        """As every learner's; the reason also says which period it is and how that began."""
+        """As for every learner; the reason also names the period and how it began."""
         plain = super().explain_one(x)
         return plain._replace(reason=f"{plain.reason[:-1]}; {self._note()}.")
 
@@ -116,19 +116,19 @@ NAMES: dict[str, dict[str, Any]] = {
 
 @learner
 class RFESL(Classifier):
-    """FESL for features that come and stay, with labels at random: the FLLS paper's baseline.
+    """FESL for features that appear and stay, with random labels: the FLLS paper's baseline.
 
-    A learned round that brings new names begins a period: what was learned so far becomes the old
-    model, on the names known before; a new one, on all names, starts at 0; trust between the two
-    starts at one half each and follows their losses. Such a round costs as much as there are names.
+    A learned round with new names begins a period: the weights so far become the old model, on the
+    names known before; a new model, on all names, starts at 0. The trust starts at one half each
+    and is updated from the losses of both. Such a round costs O(names known).
 
     Parameters
     ----------
     step
         The gradient step of round t of a period is step/√t. Paper: 1/c.
     horizon
-        Labels that a period will bring, which sets how fast trust moves; None: unknown, trust
-        starts anew after 2, 4, 8, ... of them. Paper: T2.
+        Number of labels in a period, which sets how fast the trust changes; None: unknown, the
+        trust is reset after 2, 4, 8, ... labels. Paper: T2.
     query
         Whether a label is worth asking for: a word or a value of `headwater.query`.
 

@@ -1,4 +1,4 @@
-"""FLLS: learning while features still arrive and labels are scarce."""
+"""FLLS: new features keep arriving, and labels are scarce."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from headwater.rules.update import PassiveAggressive, by_word
 class FLLS(Bounded, Classifier):
     """Linear classifier that asks for few labels and accepts new features at any time.
 
-    It asks when its margin is small, takes a passive-aggressive step when the label comes, and
+    It asks if its margin is small, takes a passive-aggressive step when the label comes, and
     keeps only its largest weights. Gu, Qian and Hou, *Incremental Feature Spaces Learning
     with Label Scarcity*.
 
@@ -26,9 +26,9 @@ class FLLS(Bounded, Classifier):
     C
         Longest step of `"pa1"`, damping of `"pa2"`, unused by `"pa"`.
     query_width
-        The wider, the more is asked: P(ask) = width/(width + |margin|). Paper: ρ.
+        The larger, the more labels are asked for: P(ask) = width/(width + |margin|). Paper: ρ.
     l1_radius
-        The weights are scaled back to this L1 norm when they outgrow it. Paper: λ.
+        The weights are scaled down to this L1 norm if theirs is larger. Paper: λ.
     kept_share
         Share of the weights kept after each update; 1 keeps all. Paper: B.
 

@@ -13,12 +13,12 @@ from headwater.rules.update import Update
 
 @learner
 class Linear(Bounded, Classifier):
-    """Linear classifier made of components; with no arguments the one we recommend.
+    """Linear classifier made of components; we recommend its defaults as a start.
 
     It predicts the sign of w·x (several classes: the largest of w_r·x), asks for the labels that
-    its query rule finds worth asking for, and moves the weights of an event's features when a
-    label comes. Features may appear, vanish and return at any time. Where labels are very few,
-    `Spring` gets more out of each of them.
+    its query rule selects, and updates the weights of an event's features when its label comes.
+    Features may appear, disappear and return at any time. If labels are very few, `Spring` learns
+    more from each of them.
 
     Parameters
     ----------
@@ -29,15 +29,15 @@ class Linear(Bounded, Classifier):
     sparsify
         Which weights are dropped: a word or a value of `headwater.sparsify`; None: none.
     scale
-        On what scale a value counts: a word or a value of `headwater.scale`; None: as it is,
-        as in everything the papers name.
+        How values are scaled: a word or a value of `headwater.scale`; None: not at all, as for all
+        learners named in the papers.
     growth
-        What a learned event does that brings a new name: `"open"` learns it, `"restart"` sets all
-        weights to 0 first, `"closed"` never uses names that were not in the first one.
+        What happens when a learned event has a new name: `"open"` learns it, `"restart"` sets all
+        weights to 0 first, `"closed"` uses only the names of the first learned event.
     intercept
         Add a feature of value 1, `(intercept)`, to every event.
     multiclass
-        More than two classes; new ones are met as they come.
+        More than two classes; new classes are added as they appear.
 
     Examples
     --------

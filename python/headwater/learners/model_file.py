@@ -1,4 +1,4 @@
-"""A model's header as JSON, and a file that is written whole or not at all."""
+"""A model's header as JSON, and a file that is written completely or not at all."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def write_header(name: str, parameters: Mapping[str, Any]) -> str:
 
 
 def read_header(text: str) -> tuple[str, dict[str, Any]]:
-    """What `write_header` was given."""
+    """The class and the parameters that `write_header` wrote."""
     try:
         header = json.loads(text)
     except (ValueError, RecursionError):
@@ -32,7 +32,7 @@ def read_header(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file such that a reader finds the old one or the new one, never half of it."""
+    """Write a file so that a reader finds either the old file or the complete new one."""
     target = Path(path)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:

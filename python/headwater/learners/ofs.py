@@ -1,7 +1,7 @@
-"""OFS_P: online feature selection when only a few features of an event may be looked at.
+"""OFS_P: online feature selection when only a few features of an event may be read.
 
 Wang, Zhao, Hoi and Jin, *Online Feature Selection and Its Applications*, TKDE 26 (2014). OFS, which
-looks at all, is `headwater.named("OFS")`.
+reads all features, is `headwater.named("OFS")`.
 """
 
 from typing import Annotated
@@ -15,23 +15,23 @@ from headwater.rules.query import All
 
 @learner
 class OFSP(Classifier):
-    """Linear classifier that looks at `count` features per event and keeps as many weights.
+    """Linear classifier that reads `count` features per event and keeps as many weights.
 
-    Mostly it looks at the features that have a weight, now and then at some drawn at random; a
-    value counts the more the less likely it was to be seen. While all weights are 0 it always looks
-    at random. A prediction looks at what learning the same event next will look at, and draws
-    nothing of its own. Every label is asked for.
+    Usually it reads the features that have a weight, and sometimes features drawn at random; a
+    value counts more if it was less likely to be read. While all weights are 0 it always reads at
+    random. A prediction reads the features that learning the same event next will read, and does
+    not advance the generator. Every label is asked for.
 
     Parameters
     ----------
     count
-        How many features may be looked at, and how many weights are kept. Paper: B.
+        How many features are read per event, and how many weights are kept. Paper: B.
     exploration
-        With this probability it looks at random. Paper: ε.
+        Probability of reading features at random. Paper: ε.
     step
         Length of a step. Paper: η.
     l2_radius
-        The weights are scaled back to this L2 norm when they outgrow it. Paper: R.
+        The weights are scaled down to this L2 norm if theirs is larger. Paper: R.
 
     Examples
     --------

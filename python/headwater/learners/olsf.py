@@ -1,4 +1,4 @@
-"""OLSF: learning while features still arrive, from every label."""
+"""OLSF: new features keep arriving, and every label is learned."""
 
 from typing import Annotated, Any, Literal
 
@@ -32,7 +32,7 @@ class OLSF(Bounded, Classifier):
     kept_share
         Share of the weights kept; 1 keeps all. Paper: B.
     l1_radius
-        With `keep="largest"` the weights are scaled back to this L1 norm when they outgrow it;
+        With `keep="largest"` the weights are scaled down to this L1 norm if theirs is larger;
         otherwise unused. Paper: λ.
 
     Examples

@@ -1,4 +1,4 @@
-"""OLVF: any event may carry any subset of the features."""
+"""OLVF: every event may carry a different subset of the features."""
 
 from typing import Annotated, Literal
 
@@ -12,34 +12,35 @@ from headwater.rules.scale import Scale
 
 @learner
 class OLVF(Bounded, Classifier):
-    """Linear classifier for events each of which may carry other features.
+    """Linear classifier for events that each may carry different features.
 
-    Beside the weights of the values it learns a second weight per feature, which tells from the
-    features that an event carries, whatever their values, whether its prediction can be trusted;
-    a feature of value 0 is carried. Steps are long where it can. Both confidences of an event
-    stand in `explain_one(x).details`. Beyazit, Alagurajah and Wu, *Online learning from data
-    streams with varying feature spaces*, AAAI 2019; `docs/olvf.md` has the formulas.
+    In addition to the weights of values it learns a second weight per feature. From the features
+    that are present, independent of their values, these weights estimate whether a prediction can
+    be trusted; a feature of value 0 is present. The higher this confidence, the longer the step.
+    `explain_one(x).details` has both confidences of an event. Beyazit, Alagurajah and Wu, *Online
+    learning from data streams with varying feature spaces*, AAAI 2019; `docs/olvf.md` has the
+    formulas.
 
     Parameters
     ----------
     C
-        Longest step of the weights, before the confidence acts on it. The default lies between
+        Longest step of the weights, before the confidence is applied. The default lies between
         the best values on z-scores of noisy data (0.01) and of clean data (0.1).
     C_space
         Longest step of the feature weights. The default keeps them near 0, so that a confidence
-        leaves 1/2 only after many events. Paper: C̄.
+        moves away from 1/2 only after many events. Paper: C̄.
     l1_radius
-        With `kept_share` below 1, the weights are scaled back when their product with the feature
-        weights outgrows this. Paper: λ.
+        With `kept_share` below 1, the weights are scaled down if their product with the feature
+        weights is larger than this. Paper: λ.
     kept_share
         Share of the features whose weights are kept after each round; 1 keeps all. Paper: B.
     confidence
-        `"multiply"`: a step is multiplied by its confidence, as in print; `"divide"`: divided by
-        it, which is the exact solution of the paper's problem.
+        `"multiply"`: a step is multiplied by its confidence, as in the paper; `"divide"`: divided
+        by it, which is the exact solution of the paper's problem.
     query
         Whether a label is worth asking for: a word or a value of `headwater.query`.
     scale
-        On what scale a value counts: a word or a value of `headwater.scale`; None: as it is.
+        How values are scaled: a word or a value of `headwater.scale`; None: not at all.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""PAA: passive-aggressive active learning, for two classes, for several and by cost.
+"""PAA: passive-aggressive active learning, for two classes, several classes and a rare class.
 
 Lu, Zhao and Hoi, *Online Passive-Aggressive Active Learning*, Machine Learning 103 (2016).
 """
@@ -15,7 +15,7 @@ from headwater.rules.update import PA1, PassiveAggressive, PositiveMargin, by_wo
 
 @learner
 class PAA(Bounded, Classifier):
-    """Linear classifier that asks when its margin is small and steps passive-aggressively.
+    """Linear classifier that asks if its margin is small and takes passive-aggressive steps.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class PAA(Bounded, Classifier):
     C
         Longest step of `"pa1"`, damping of `"pa2"`, unused by `"pa"`.
     query_width
-        The wider, the more is asked: P(ask) = width/(width + |margin|). Paper: δ.
+        The larger, the more labels are asked for: P(ask) = width/(width + |margin|). Paper: δ.
     plus_one
         P(ask) = width/(width + 1 + |margin|) instead: a guarantee for every width (Theorem 4).
 
@@ -54,7 +54,7 @@ class PAA(Bounded, Classifier):
 
 @learner
 class MPAA(Bounded, Classifier):
-    """PAA for several classes, which it meets as they come.
+    """PAA for several classes; new classes are added as they appear.
 
     Parameters
     ----------
@@ -63,7 +63,8 @@ class MPAA(Bounded, Classifier):
     C
         Longest step of `"pa1"`, damping of `"pa2"`, unused by `"pa"`.
     query_width
-        The wider, the more is asked: P(ask) = width/(width + lead of the first class). Paper: δ.
+        The larger, the more labels are asked for: P(ask) = width/(width + margin). The margin is
+        the difference between the largest and the second largest score. Paper: δ.
 
     Examples
     --------
@@ -87,17 +88,17 @@ class MPAA(Bounded, Classifier):
 
 @learner
 class CSPAA(Bounded, Classifier):
-    """PAA where the rare class counts more: a wider margin for the positive class.
+    """PAA for a rare class: the positive class counts more, by a larger margin.
 
     Parameters
     ----------
     C
         Longest step; None: as `positive_margin`, as in the paper.
     query_width
-        The wider, the more is asked: P(ask) = width/(width + |margin|). Paper: δ.
+        The larger, the more labels are asked for: P(ask) = width/(width + |margin|). Paper: δ.
     positive_margin
-        Margin of the positive class, 1 for the negative. `"balanced"` follows the labels learned
-        so far; the paper takes η_p T_n/(η_n T_p) of the whole data. Paper: ϱ.
+        Margin of the positive class; that of the negative class is 1. `"balanced"` computes it from
+        the labels learned so far; the paper uses η_p T_n/(η_n T_p) of the whole data. Paper: ϱ.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a learner is made of, in the words of the core."""
+"""The parts of a learner, as the core takes them."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,7 +15,7 @@ NOTHING: tuple[str, dict[str, Any]] = ("none", {})
 
 @dataclass(frozen=True)
 class Parts:
-    """What a learner is made of, for the core: a model, and what all models have around them."""
+    """The parts of a learner for the core: a model, and the parts that all models share."""
 
     model: dict[str, Any]
     query: Query
@@ -36,7 +36,7 @@ def linear_model(
     legacy: bool = False,
     epsilon: float = 0.0,
 ) -> dict[str, Any]:
-    """The linear model, for the core; dual steps have a model of their own there."""
+    """The linear model for the core; dual steps have a separate model there."""
     shorten = NOTHING if sparsify is None else sparsify.for_core()
     if isinstance(update, DualLogistic):
         return {

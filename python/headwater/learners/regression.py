@@ -21,11 +21,11 @@ from headwater.types import Event, Explanation
 
 @learner
 class PARegressor(Bounded):
-    """Linear regression that learns from the errors it can see and accepts new features.
+    """Linear regression that learns from few labels and accepts new features at any time.
 
-    It predicts the number w·x; a label is any finite number. An error of up to `epsilon` moves
-    nothing. Verbs are those of every learner; the margin is the prediction itself, and there are
-    no probabilities.
+    It predicts the number w·x; a label is any finite number. An error of up to `epsilon` changes
+    nothing. The methods are those of every learner; the margin is the prediction itself, and there
+    are no probabilities.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ class PARegressor(Bounded):
     C
         Longest step of `"pa1"`, damping of `"pa2"`, unused by `"pa"`.
     epsilon
-        Errors up to this are none. Paper: ε.
+        Errors up to this value count as 0. Paper: ε.
     query
         Whether a label is worth asking for: `"all"`, `"random"`, `"quota"` or `"budget"`, or such a
-        value of `headwater.query`. The budget asks more where larger errors are to be expected: in
-        the mean over the event's features of their running mean |error|.
+        value of `headwater.query`. The budget asks more often if a larger error is expected: the
+        mean over the event's features of their running mean |error|.
     sparsify
         Which weights are dropped: a word or a value of `headwater.sparsify`; None: none.
     scale
-        On what scale a value counts: a word or a value of `headwater.scale`; None: as it is.
+        How values are scaled: a word or a value of `headwater.scale`; None: not at all.
     intercept
         Add a feature of value 1, `(intercept)`, to every event.
 
@@ -85,7 +85,7 @@ class PARegressor(Bounded):
         )
 
     def explain_one(self, x: Event) -> Explanation:
-        """Say what each feature adds to the prediction, and why it would ask. Changes nothing.
+        """What each feature adds to the prediction, and why the learner would ask. Changes nothing.
 
         Examples
         --------
@@ -101,7 +101,7 @@ class PARegressor(Bounded):
         plain = super().explain_one(x)
         why = f"{self._parts().query!r}: "
         if isinstance(self._parts().query, Budget):
-            why += "by the errors its features have met, "
+            why += "from the running errors of its features, "
         return plain._replace(
             reason=f"{why}it would ask with probability {plain.query_probability:.3g}."
         )

@@ -1,7 +1,6 @@
-"""Algorithms as others have run them, where that differs from our recommendation.
+"""Variants of algorithms that follow published code, to reproduce printed numbers.
 
-Only `headwater.named` makes these, when one of their switches is given: for numbers in print that
-cannot be reproduced otherwise.
+Only `headwater.named` creates these, if one of their switches is given.
 """
 
 from collections.abc import Mapping
@@ -34,9 +33,9 @@ class Replication(Learner, abstract=True):
     """A learner with switches; its `repr` is the call of `headwater.named` that rebuilds it."""
 
     switches: ClassVar[Mapping[str, Any]]
-    """The switches, and where they stand when they are not given."""
+    """The switches and their defaults."""
     names: ClassVar[Mapping[str, Mapping[str, Any]]]
-    """The names by which `headwater.named` knows it, and the parameters that each of them fixes."""
+    """Its names for `headwater.named`, and the parameters that each of them fixes."""
 
     def __repr__(self) -> str:
         given = self.parameters()
@@ -60,15 +59,15 @@ class Replication(Learner, abstract=True):
 
 @learner
 class LegacyOLSF(Replication, OLSF):
-    """OLSF as the code that its authors published.
+    """OLSF as in the code that its authors published.
 
-    Steps go by ‖x‖ instead of ‖x‖², every y·margin ≤ 1 brings an update, the number of weights kept
-    is rounded to the nearest (0 included), and the L1 radius is 1/√0.001.
+    Steps are divided by ‖x‖ instead of ‖x‖², every y·margin ≤ 1 causes an update, the number of
+    weights kept is rounded to the nearest integer (possibly 0), and the L1 radius is 1/√0.001.
 
     Parameters
     ----------
     legacy
-        Whether to do as that code does.
+        Whether to follow that code.
     """
 
     switches: ClassVar = {"legacy": False}
@@ -86,15 +85,15 @@ class LegacyOLSF(Replication, OLSF):
 
 @learner
 class PaperFESL(Replication, FESL):
-    """FESL told what the paper knows beforehand.
+    """FESL with the paper's known times of replacement.
 
     Parameters
     ----------
     schedule
-        The paper's (T1, B, T2) in learned rounds instead of finding the one switch from the names:
-        it comes after round T1, B and T2 stand for `overlap` and `horizon`.
+        The paper's (T1, B, T2) in learned rounds, instead of detecting the replacement from the
+        names: it happens after round T1; B and T2 stand for `overlap` and `horizon`.
     clip_losses
-        Count no loss above 1 in the trust, as the paper's bounds need.
+        Losses above 1 count as 1 in the trust, as the paper's bounds require.
     """
 
     switches: ClassVar = {"schedule": None, "clip_losses": False}
@@ -115,7 +114,7 @@ class OriginalSEL2(Replication, SEL2):
     Parameters
     ----------
     query_form
-        What the certainty is: `"text"`: |p|, as the PAA paper says; `"original"`:
+        How the certainty is computed: `"text"`: |p|, as in the PAA paper; `"original"`:
         |p| + p²(1 + r)/2.
     """
 
@@ -130,7 +129,7 @@ class OriginalSEL2(Replication, SEL2):
 
 @dataclass(frozen=True, repr=False)
 class SelAdaByNorm(SelAda):
-    """`SelAda` with the width multiplied by the largest ‖x‖² shown so far."""
+    """`SelAda` with the width multiplied by the largest ‖x‖² so far."""
 
     def for_core(self) -> tuple[str, dict[str, Any]]:
         return self.word, {**self.parameters(), "by_norm": True}
@@ -138,14 +137,14 @@ class SelAdaByNorm(SelAda):
 
 @learner
 class OriginalSELAda(Replication, Bounded, Classifier):
-    """SEL-ada as Cesa-Bianchi et al. (2006) have it: the width follows the largest ‖x‖² shown.
+    """SEL-ada as in Cesa-Bianchi et al. (2006): the width grows with the largest ‖x‖² so far.
 
     Parameters
     ----------
     query_width
-        Where the width starts.
+        Initial width.
     by_norm
-        Whether the width is multiplied by the largest ‖x‖² shown so far.
+        Whether the width is multiplied by the largest ‖x‖² so far.
     """
 
     switches: ClassVar = {"by_norm": False}

@@ -1,4 +1,4 @@
-"""SEL-2nd: the second-order perceptron that asks when unsure.
+"""SEL-2nd: a second-order perceptron that asks if it is unsure.
 
 v sums y x over the mistakes learned, A = a·I + Σxxᵀ over the same events. With u = A⁻¹x and r = x·u
 the margin is p = v·u/(1 + r), which is v·(A + xxᵀ)⁻¹x. Cesa-Bianchi, Gentile and Zaniboni,
@@ -18,18 +18,19 @@ PRIOR_WEIGHT = number("a number from 1e-100 to 1e100", lambda v: 1e-100 <= v <= 
 
 @learner
 class SEL2(Classifier):
-    """Second-order perceptron: mistakes move it, in directions met before less than in new ones.
+    """Second-order perceptron: it takes smaller steps in directions learned from often.
 
-    It keeps a matrix of all pairs of names: O(d²) time per event and memory, and at most 4,096
-    names; an event with more is refused. `weights()` gives A⁻¹v; the margin is that times x, over
-    1 + r.
+    It keeps a matrix of all pairs of names: O(d²) time per event, O(d²) memory, and at most 4,096
+    names; an event with more is refused. `weights()` gives A⁻¹v; the margin is that times x,
+    divided by 1 + r.
 
     Parameters
     ----------
     query_width
-        The wider, the more is asked: P(ask) = width/(width + |p|). Paper: ρ, δ, or b.
+        The larger, the more labels are asked for: P(ask) = width/(width + |p|). Paper: ρ, δ, or b.
     prior_weight
-        What the start, A = a·I, weighs beside the events: the smaller, the bolder. Paper: a.
+        Weight of the initial matrix A = a·I beside the events: the smaller, the larger the first
+        steps. Paper: a.
 
     Examples
     --------

@@ -15,7 +15,7 @@ C = TypeVar("C", bound=type)
 
 @dataclass_transform(eq_default=False, kw_only_default=True, frozen_default=True)
 def shares(cls: C) -> C:
-    """Mark a class whose annotations are parameters for the learners below it."""
+    """Mark a class whose annotations are parameters of its subclasses."""
     own = inspect.get_annotations(cls).items()
     shared = {name: kind for name, kind in own if not name.startswith("_")}
     cls._shared = shared  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Spring: as good with half the labels."""
+"""Spring: a linear classifier for very few labels."""
 
 from typing import Annotated, Literal
 
@@ -13,15 +13,15 @@ from headwater.rules.update import DualCost, DualLogistic
 
 @learner
 class Spring(Bounded, Classifier):
-    """Linear classifier for few labels: raw values in, one parameter to choose.
+    """Linear classifier for few labels: it takes raw values and has one parameter to choose.
 
-    Logistic regression on running scaled values (`scale.Running`), learned by exact dual
-    steps that are repeated on the last labelled events (`update.DualLogistic`). It asks for the
-    labels it is least sure of (`query.Quantile`) and learns from all events, asked or not, what
-    they have in common: every event gets a feature `(factor)`, where it lies along the direction
-    in which the regular features move together, and a feature `(energy)`, how unusual it is.
-    Classes count the same however rare they are; `predict_proba_one` takes that back, so that it
-    gives probabilities on the stream as it comes. `docs/spring.md` has the formulas.
+    It is logistic regression on scaled values (`scale.Running`), learned by exact dual steps that
+    are repeated on the last labelled events (`update.DualLogistic`). It asks for the labels it is
+    least sure of (`query.Quantile`). From all events, asked about or not, it learns two features
+    that every event gets: `(factor)`, the position along the direction in which the regular
+    features vary together, and `(energy)`, how unusual the event is. All classes have equal weight,
+    also rare ones; `predict_proba_one` reverses this, so that it gives probabilities for the stream
+    itself. `docs/spring.md` has the formulas.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ class Spring(Bounded, Classifier):
         Share of the labels to ask for. Of t events it never asks for more than
         rate·t + 2√(rate·t) + 4.
     C
-        The larger, the further a label moves the weights; for clean, separable data 10.
+        The larger, the further a label moves the weights; try 10 for clean, separable data.
     balance
-        False: every label counts the same, and so rare classes little. For plain accuracy.
+        False: every label counts the same, so that rare classes count little. For plain accuracy.
     multiclass
-        More than two classes; new ones are met as they come.
+        More than two classes; new classes are added as they appear.
 
     Examples
     --------

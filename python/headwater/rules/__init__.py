@@ -1,4 +1,4 @@
-"""The components that learners are made of: rules and their parameters, as a user writes them."""
+"""The components of learners: rules with their parameters, as a user writes them."""
 
 from headwater.rules import query, scale, sparsify, update
 

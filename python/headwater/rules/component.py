@@ -1,4 +1,4 @@
-"""What a learner is made of: rules with their parameters, each with a word for its defaults."""
+"""Components of a learner: rules with their parameters; each has a word for its defaults."""
 
 import dataclasses
 import math
@@ -9,7 +9,7 @@ from headwater.parameters import check_fields
 
 
 def shown(value: object) -> str:
-    """`repr`, but such that it can be evaluated: infinity as a call."""
+    """A `repr` that can be evaluated: infinity is written as a call."""
     return "float('inf')" if value == math.inf else repr(value)
 
 
@@ -27,16 +27,16 @@ class Component:
         return f"{self.kind}.{type(self).__name__}({given})"
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters that it was made with, by name."""
+        """The parameters it was created with, by name."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def for_core(self) -> tuple[str, dict[str, Any]]:
-        """The word and the parameters that the core takes, derived ones worked out."""
+        """The word and the parameters for the core, with derived parameters computed."""
         return self.word, self.parameters()
 
     @classmethod
     def of(cls, owner: str, value: object) -> Self:
-        """`value` as a component: itself, or what its word stands for."""
+        """`value` as a component: itself, or the component that its word stands for."""
         if isinstance(value, cls):
             return value
         words = {sub.word: sub for sub in cls.__subclasses__()}

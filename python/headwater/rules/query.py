@@ -1,7 +1,8 @@
 """Whether a label is worth asking for.
 
-Every rule draws one coin u ~ U[0, 1) per event, needed or not, so that learners with the same seed
-see the same coins. q is the margin; with several classes the lead of the first over the second.
+Every rule draws one random number u ~ U[0, 1) per event, even if it does not need one, so that
+learners with the same seed use the same numbers. q is the margin; with several classes it is the
+difference between the largest and the second largest score.
 """
 
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ class Random(Query):
     Parameters
     ----------
     rate
-        That probability.
+        The probability.
 
     Examples
     --------
@@ -58,8 +59,9 @@ class Quota(Query):
     rate
         Share of the labels asked for.
     total
-        Length of the stream: exactly that share of it is asked for, and nothing afterwards.
-        None: any length; the questions are within one of the share at every moment.
+        Length of the stream: exactly this share of it is asked for, and nothing afterwards.
+        None: any length; the number of questions differs from the share by at most one at every
+        moment.
 
     Examples
     --------
@@ -79,7 +81,7 @@ class Margin(Query):
     Parameters
     ----------
     width
-        The wider, the more is asked. Paper: ρ (FLLS), δ (PAA).
+        The larger, the more labels are asked for. Paper: ρ (FLLS), δ (PAA).
 
     Examples
     --------
@@ -98,7 +100,7 @@ class MarginPlusOne(Query):
     Parameters
     ----------
     width
-        The wider, the more is asked. Paper (PAA, Theorem 4): δ.
+        The larger, the more labels are asked for. Paper (PAA, Theorem 4): δ.
 
     Examples
     --------
@@ -112,12 +114,12 @@ class MarginPlusOne(Query):
 
 @dataclass(frozen=True, repr=False)
 class SelAda(Query):
-    """As `Margin`, wider after each mistake learned: width·√(1 + mistakes).
+    """As `Margin`, with a width that grows with each mistake learned: width·√(1 + mistakes).
 
     Parameters
     ----------
     width
-        Where the width starts.
+        Initial width.
 
     Examples
     --------
@@ -135,12 +137,12 @@ class SelAda(Query):
 
 @dataclass(frozen=True, repr=False)
 class Decaying(Query):
-    """As `Margin`, narrower with time: width/(t + 1) for event t = 1, 2, ...
+    """As `Margin`, with a width that shrinks with time: width/(t + 1) for event t = 1, 2, ...
 
     Parameters
     ----------
     width
-        Where the width starts. Paper (CSPAA(a)): ρ_0.
+        Initial width. Paper (CSPAA(a)): ρ_0.
 
     Examples
     --------
@@ -154,12 +156,12 @@ class Decaying(Query):
 
 @dataclass(frozen=True, repr=False)
 class Budget(Query):
-    """As `Margin`, with a width that follows the stream so that a given share is asked for.
+    """As `Margin`, with a width that adapts to the stream so that a given share is asked for.
 
     Parameters
     ----------
     rate
-        Share of the labels to ask for, over any long stretch of the stream.
+        Share of the labels to ask for, over any long part of the stream.
 
     Examples
     --------
@@ -173,16 +175,16 @@ class Budget(Query):
 
 @dataclass(frozen=True, repr=False)
 class Quantile(Query):
-    """Ask for the share of the labels that the learner is least sure of, never for many more.
+    """Ask for the share of the labels that the learner is least sure of, with a strict limit.
 
-    The label is asked for when |q| is below a threshold that follows the stream, and one time in
-    twenty of the rate by chance, however sure it is. Until the first answer at most three
-    questions are open. There are never more than rate·t + 2√(rate·t) + 4 questions among t events.
+    The label is asked for if |q| is below a threshold that adapts to the stream. Other labels are
+    asked for at random, with probability rate/20. Until the first answer at most three questions
+    are open. There are never more than rate·t + 2√(rate·t) + 4 questions among t events.
 
     Parameters
     ----------
     rate
-        Share of the labels to ask for; 0 asks never, 1 always.
+        Share of the labels to ask for; 0 never asks, 1 always asks.
 
     Examples
     --------

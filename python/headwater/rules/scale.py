@@ -1,7 +1,7 @@
-"""On what scale a raw value counts.
+"""How raw values are scaled.
 
-The papers' z-scores of the whole data do not exist on a live stream; a scaler keeps running
-statistics of every event shown, labelled or not.
+The papers compute z-scores from the whole data set, which is impossible for a live stream. A scaler
+keeps running statistics of every event, labelled or not.
 """
 
 from dataclasses import dataclass
@@ -19,10 +19,11 @@ class Scale(Component):
 class Running(Scale):
     """The running scaler: sensors become z-scores, words keep their size, events get length 1.
 
-    A feature that reports round after round is centred and scaled to its own deviation; one that
-    comes now and then keeps its zero, shares one scale with others like it and weighs more the
-    rarer it is. The scaler finds out by itself which of the two a feature is. Constants count as
-    nothing, gross errors are cut. An event is counted once, when it is decided on or learned.
+    A regular feature, present in round after round, is centred and divided by its own standard
+    deviation. An irregular feature is not centred, shares one scale with other irregular features,
+    and counts more the rarer it is. The scaler finds out by itself which of the two a feature is.
+    A constant feature counts as 0, and gross errors are clipped. An event is counted once, when it
+    is decided on or learned.
 
     Examples
     --------

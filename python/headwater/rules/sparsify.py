@@ -1,6 +1,6 @@
 """Which weights are dropped after an update. d is the number of features learned from so far.
 
-A weight that is dropped is 0; its feature stays known and may come back by a later update.
+A dropped weight is set to 0; its feature stays known, and a later update may change its weight.
 """
 
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ class Sparsify(Component):
 
 @dataclass(frozen=True, repr=False)
 class KeepLargest(Sparsify):
-    """Scale the weights back to an L1 radius, then keep the largest share of them.
+    """Scale the weights down to an L1 radius, then keep a share of them, the largest.
 
     Parameters
     ----------
     share
         Share of the d weights kept (at least one); 1 keeps all. Paper: B.
     l1_radius
-        The weights are scaled back to this L1 norm when they outgrow it. Paper: λ.
+        The weights are scaled down to this L1 norm if theirs is larger. Paper: λ.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class KeepLargest(Sparsify):
 
 @dataclass(frozen=True, repr=False)
 class RandomShare(Sparsify):
-    """Keep a fresh random share of the weights after each update: a baseline, O(d) per update.
+    """Keep a new random share of the weights after each update: a baseline, O(d) per update.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ class RandomShare(Sparsify):
 
 @dataclass(frozen=True, repr=False)
 class KeepCount(Sparsify):
-    """Scale the weights back to an L2 radius, then keep a number of the largest.
+    """Scale the weights down to an L2 radius, then keep a number of them, the largest.
 
     Parameters
     ----------
     count
         How many weights are kept. Paper (OFS): B.
     l2_radius
-        The weights are scaled back to this L2 norm when they outgrow it. Paper (OFS): 1/√λ.
+        The weights are scaled down to this L2 norm if theirs is larger. Paper (OFS): 1/√λ.
 
     Examples
     --------

@@ -25,14 +25,14 @@ from headwater.rules.component import Component
 
 @dataclass(frozen=True, repr=False)
 class Balanced(Component):
-    """A margin that follows the labels learned so far: the rarer the positives, the wider.
+    """A margin computed from the labels learned so far: the rarer the positives, the larger.
 
-    ϱ = s/(1−s) · (negatives + 1)/(positives + 1), the label being learned counted.
+    ϱ = s/(1−s) · (negatives + 1)/(positives + 1), including the label that is being learned.
 
     Parameters
     ----------
     sensitivity_weight
-        s: what sensitivity counts against specificity. Paper (PAA, section 4.2): η_p.
+        s: weight of sensitivity, 1 − s being that of specificity. Paper (PAA, section 4.2): η_p.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Balanced(Component):
 
 
 def _read_margin(value: Any) -> Any:
-    """A number, the word, or the component that tells how the margin follows the labels."""
+    """A number, the word, or the component that computes the margin from the labels."""
     is_balanced = isinstance(value, Balanced) or (isinstance(value, str) and value == "balanced")
     return value if is_balanced else read_number(value)
 
@@ -60,7 +60,7 @@ PositiveMargin = Annotated[
     ),
 ]
 DualCost = Annotated[float, number("a number from 1e-9 to 1e9", lambda v: 1e-9 <= v <= 1e9)]
-"""C of dual steps, which must neither vanish nor overflow."""
+"""C of dual steps, which must neither underflow nor overflow."""
 
 
 class Update(Component):
@@ -114,7 +114,7 @@ class MarginPerceptron(Update):
 
 @dataclass(frozen=True, repr=False)
 class PA(Update):
-    """Meet the margin exactly: τ = loss/‖x‖². For labels that can be trusted.
+    """The step after which the loss is 0: τ = loss/‖x‖². For labels that can be trusted.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class PA(Update):
 
 @dataclass(frozen=True, repr=False)
 class PA1(Update):
-    """As PA, but never further than C: τ = min(C, loss/‖x‖²).
+    """As PA, with steps of at most C: τ = min(C, loss/‖x‖²).
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class PA1(Update):
 
 @dataclass(frozen=True, repr=False)
 class PA2(Update):
-    """Every step shortened: τ = loss/(‖x‖² + 1/(2C)).
+    """As PA, with every step shortened: τ = loss/(‖x‖² + 1/(2C)).
 
     Parameters
     ----------
@@ -223,12 +223,13 @@ class AROW(Update):
 
 @dataclass(frozen=True, repr=False)
 class CW(Update):
-    """Confidence-weighted: be right with this probability, at the least change (diagonal CW).
+    """Confidence-weighted: the least change after which an event is predicted correctly with a
+    given probability (diagonal CW).
 
     Parameters
     ----------
     confidence
-        Probability with which a learned event must be right. Paper: η.
+        Probability with which a learned event must be predicted correctly. Paper: η.
     form
         `"variance"` asks for a margin of φ·v (Dredze et al. 2008), `"stdev"` for φ·√v (Crammer et
         al. 2008), φ being the normal quantile of `confidence`.
@@ -273,22 +274,24 @@ class Gradient(Update):
 
 @dataclass(frozen=True, repr=False)
 class DualLogistic(Update):
-    """Exact steps towards logistic regression, repeated on labelled events it keeps.
+    """Exact coordinate steps of logistic regression, repeated on stored labelled events.
 
     The problem is min ½‖w‖² + ΣC_y ln(1 + e^(−y q)), and w = Σα y x. A step sets the α of one event
-    to its best value, the others as they are: α = C_y σ(u), u + ‖x‖²C_y σ(u) + y q − ‖x‖²α_old = 0.
-    A label brings a step on its event and some on events kept. C_y = C·½(N + 2)/(N_y + 1), N labels
-    learned, N_y of them y: a rare class counts as much as a frequent one. With several classes
-    each has a weight vector that tells it from the rest.
+    to its best value, while the others stay: α = C_y σ(u), u + ‖x‖²C_y σ(u) + y q − ‖x‖²α_old = 0.
+    For each label there is one step on its event and some on stored events.
+    C_y = C·½(N + 2)/(N_y + 1), where N labels have been learned and N_y of them are y: a rare class
+    counts as much as a frequent one. With several classes each has one weight vector, which
+    separates it from the rest.
 
     Parameters
     ----------
     C
         The larger, the further a label moves the weights.
     replay
-        Steps on events kept that each label brings, in turn; 0: none.
+        Number of steps on stored events per label, in turn; 0: none.
     memory
-        Labelled events kept; the oldest goes first, what it has taught stays.
+        Number of labelled events stored; the oldest is removed first, what was learned from it
+        stays in the weights.
     balance
         False: every label counts the same, C_y = C. For plain accuracy; probabilities then need no
         correction.

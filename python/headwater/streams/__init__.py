@@ -1,4 +1,4 @@
-"""Streams of labelled events whose features come and go: re-iterable, the same every time."""
+"""Streams of labelled events whose features come and go; every iteration gives the same events."""
 
 from headwater.streams.base import Stream
 from headwater.streams.capricious import Capricious

@@ -1,4 +1,4 @@
-"""What every stream is: slices of events with labels, read one by one or all at once."""
+"""The base class of streams: labelled events in slices, read one by one or all at once."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from headwater.types import Label, Name, Rows
 
 
 class Stream(ABC):
-    """Labelled events in order. Every walk along it meets the same events, bit for bit."""
+    """Labelled events in order. Every iteration gives the same events, bit for bit."""
 
     names: Sequence[Name]
     """Every feature that any of its events may carry."""
@@ -23,7 +23,7 @@ class Stream(ABC):
 
     @abstractmethod
     def slices(self) -> Iterator[tuple[Rows, NDArray[Any]]]:
-        """The stream in consecutive pieces, each its events and their labels."""
+        """The stream in consecutive pieces, each with its events and labels."""
 
     def __iter__(self) -> Iterator[tuple[dict[Name, float], Label]]:
         """One event and its label at a time."""
@@ -37,7 +37,7 @@ class Stream(ABC):
 
 
 def rows_of(values: NDArray[np.float64], names: Sequence[Name]) -> Rows:
-    """The rows of a dense array; NaN is absent, 0 is there."""
+    """The rows of a dense array; NaN is absent, 0 is a value."""
     present = ~np.isnan(values)
     ends = np.cumsum(present.sum(axis=1), dtype=np.int64)
     return Rows(

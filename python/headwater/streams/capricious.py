@@ -1,7 +1,7 @@
-"""The capricious stream: every column has a reliability of its own.
+"""The capricious stream: every column has its own probability of being present.
 
-Column j is there with probability p_j, drawn once and uniformly between two limits; in each round
-a coin decides, independently of all others.
+Column j is present with probability p_j, drawn once, uniformly between two limits, and
+independently in each round.
 """
 
 from typing import Annotated, Any, Unpack
@@ -17,14 +17,14 @@ from headwater.types import Name
 
 
 class Capricious(MaskedTable):
-    """A table shown as a stream in which some features are nearly always there, others hardly ever.
+    """A table as a stream in which some features are nearly always present, others hardly ever.
 
     Parameters
     ----------
     low
-        The least probability with which a column can be there.
+        Smallest probability of a column to be present.
     high
-        The largest one. Equal limits make all columns alike: `Varying` with `1 - high` removed.
+        Largest probability. Equal limits make all columns alike: `Varying` with `1 - high` removed.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Capricious(MaskedTable):
     """
 
     presence: dict[Name, float]
-    """The probability with which each column is there."""
+    """The probability of each column to be present."""
 
     @checked
     def __init__(

@@ -1,8 +1,8 @@
-"""The dying stream: columns are lost for good, each at its own time, until some are left.
+"""The dying stream: columns disappear for good, each at its own time, until some are left.
 
-Of d columns round(survivors·d), chosen at random, live to the end. Each of the others dies before
-a round drawn uniformly from the second to the last: the first event is whole, the last one
-carries the survivors alone.
+Of d columns round(survivors·d), chosen at random, stay to the end. Each of the others disappears
+before a round drawn uniformly from the second to the last: the first event has all columns, the
+last one only the survivors.
 """
 
 from typing import Annotated, Any, Unpack
@@ -17,15 +17,15 @@ from headwater.types import Name
 
 
 class Dying(MaskedTable):
-    """A table shown as a stream whose features die one after the other; none returns.
+    """A table as a stream whose features disappear one after the other; none returns.
 
     Parameters
     ----------
     survivors
-        Share of the columns that live to the end.
+        Share of the columns that stay to the end.
     seed
         The same seed and the same table give the same stream. With fewer survivors the same
-        columns die at the same times, and others too.
+        columns disappear at the same times, and others in addition.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The evolvable stream: half-way, one feature space is replaced by another.
 
-n rounds show S1, the table's d1 columns, up to round T1 = ⌊n/2⌋, and S2 = S1·G from B rounds before
+n rounds have S1, the table's d1 columns, up to round T1 = ⌊n/2⌋, and S2 = S1·G from B rounds before
 that to the end; G (d1×d2) is standard Gaussian, d2 = max(1, ⌊ratio·d1⌋). Both are scaled to [0, 1]
 column by column over all rows (a constant column is 0).
 Hou, Zhang and Zhou, *Learning with Feature Evolvable Streams*, NIPS 2017.
@@ -23,16 +23,16 @@ OVERLAP = whole("a whole number from 1 to 1000", lambda v: 0 < v <= 1000)
 
 
 class Evolvable(TableStream):
-    """A table shown as a stream whose features are all replaced half-way.
+    """A table as a stream whose features are all replaced half-way.
 
-    What is absent from the table counts as 0. The new columns are called `new 0`, `new 1`, ...
+    A value that is absent from the table counts as 0. The new columns are `new 0`, `new 1`, ...
 
     Parameters
     ----------
     ratio
-        How many new columns there are for each old one. Paper: 0.7.
+        Number of new columns per old column. Paper: 0.7.
     overlap
-        How many rounds show both spaces. Paper: B, 5 or 10.
+        Number of rounds with both spaces. Paper: B, 5 or 10.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Evolvable(TableStream):
     """
 
     schedule: tuple[int, int, int]
-    """(T1, B, T2): rounds that show the old space, those of them that show both, the others."""
+    """(T1, B, T2): rounds with the old space, those of them with both, the remaining rounds."""
 
     @checked
     def __init__(

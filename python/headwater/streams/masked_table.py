@@ -1,4 +1,4 @@
-"""What streams share that show a table row by row and hide some of its values."""
+"""The base class of streams that hide some values of a table."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ SLICE = 1024  # rows at a time
 
 
 class MaskedTable(TableStream):
-    """A table of which some values are hidden, each by its round and its column.
+    """A table in which some values are hidden, depending on their round and column.
 
-    Only values that are there are looked at, so a sparse table costs what it stores.
+    Only stored values are processed, so a sparse table costs only what it stores.
     """
 
     def __init__(self, X: Any, y: Any, **options: Unpack[TableOptions]) -> None:
@@ -34,10 +34,10 @@ class MaskedTable(TableStream):
     def _stays(
         self, rounds: NDArray[np.intp], columns: NDArray[np.int32], coins: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Whether a value is shown, for each by its round, from 0, and its column."""
+        """Whether each value is shown, given its round, from 0, and its column."""
 
     def slices(self) -> Iterator[tuple[Rows, NDArray[Any]]]:
-        """The stream, some rows at a time; the coins of every walk are the same."""
+        """The stream, some rows at a time; every iteration draws the same random numbers."""
         coins = np.random.default_rng(self._coins)
         columns = np.arange(self._table.width)
         for begin in range(0, max(len(self), 1), SLICE):

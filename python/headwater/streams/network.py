@@ -1,7 +1,7 @@
-"""A made-up network of environment sensors: it grows in waves, ages, and watches for incidents.
+"""A simulated network of environment sensors, which grows in waves and ages.
 
-The case that started this research: sensors are installed while the network is running, some die,
-readings are noisy and sometimes missing, and somebody must say whether an event was an incident.
+Sensors are installed while the network is running, some fail, readings are noisy and sometimes
+missing, and a person must say whether an event was an incident.
 
 An incident (label True) shifts some of the processes that the sensors measure. Process k has the
 level p_k = shift_k·(y − P(y)) + N(0, 1), and a sensor of gain g and offset o reads
@@ -25,9 +25,9 @@ class Kind(NamedTuple):
 
     name: str
     shift: float
-    """How far an incident moves it, in its own standard deviations; 0: it tells nothing."""
+    """How far an incident shifts it, in its own standard deviations; 0: not at all."""
     wave: int
-    """The wave that first brings it."""
+    """The wave in which it first appears."""
 
 
 KINDS = (
@@ -55,10 +55,10 @@ MISSING = number("in [0, 0.5]", lambda v: 0 <= v <= 0.5)
 
 
 class Sensor(NamedTuple):
-    """A sensor, as the network's owner knows it.
+    """A sensor of the network.
 
-    Events are counted from 0: its readings lie in the events from `installed` up to, not
-    including, `died`; None: it outlived the stream.
+    Events are counted from 0: its readings are in the events from `installed` up to, not
+    including, `died`; None: it works to the end of the stream.
 
     Examples
     --------
@@ -74,22 +74,22 @@ class Sensor(NamedTuple):
 
 
 class SensorNetwork(Stream):
-    """Events of a sensor network that is built while it runs; an incident is the label True.
+    """Events of a sensor network that grows while it runs; an incident has the label True.
 
-    240 sensors come in six waves, each with kinds not measured before: a learner that uses only the
-    first sensors misses most of what can be known. A quarter of the sensors die. About
-    half tell something of an incident; no one of them tells much.
+    240 sensors are added in six waves, each with new kinds of measurements: a learner that uses
+    only the first sensors misses most of the information. A quarter of the sensors fail. About
+    half of them give information about an incident; none of them gives much.
 
     Parameters
     ----------
     events
-        Length of the stream. Waves and deaths keep their places relative to it.
+        Length of the stream. Times of waves and failures are relative to it.
     incident_share
         Probability that an event is an incident.
     missing_share
-        Share of the readings that get lost, averaged over the sensors.
+        Share of the readings that are missing, averaged over the sensors.
     seed
-        Same seed, same world: sensors, waves, events.
+        The same seed gives the same sensors, waves and events.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class SensorNetwork(Stream):
 
     @checked
     def held_out(self, n: Annotated[int, COUNT]) -> tuple[Rows, NDArray[np.bool_]]:
-        """`n` other events of the same world, with every sensor there and running.
+        """`n` other events of the same network, with every sensor present and working.
 
         Examples
         --------

@@ -1,7 +1,7 @@
-"""The redundant stream: a trapezoid at whose end columns come that copy earlier ones.
+"""The redundant stream: a trapezoid whose last columns are copies of earlier ones.
 
-Copies of round(copied·d) of the d columns, chosen at random, are appended to the table; the widened
-table is then shown as a trapezoid, so that a copy never comes before what it copies.
+Copies of round(copied·d) of the d columns, chosen at random, are appended to the table. The wider
+table is then used as a trapezoid, so that a copy never appears before its original.
 Section 5.5 of the FLLS paper.
 """
 
@@ -17,21 +17,21 @@ from headwater.types import Name
 
 
 class Redundant(Trapezoid):
-    """A table shown as a trapezoid whose last columns tell nothing new.
+    """A table as a trapezoid whose last columns are copies and add no information.
 
-    The copies are called `copy of ...`.
+    The copies are named `copy of ...`.
 
     Parameters
     ----------
     copied
         Share of the columns that are copied.
     chunks
-        In how many steps the events widen, copies included; 1: all columns all the time.
+        Number of steps in which columns are added, copies included; 1: all columns in every event.
     permute_columns
-        Show the table's columns in a random order instead of their own; copies come after them.
+        Use the table's columns in a random order instead of their own; copies come after them.
     seed
-        The same seed and the same table give the same stream. What a smaller share copies, a
-        larger one copies too; the rows' order is `Trapezoid`'s.
+        The same seed and the same table give the same stream. The columns copied with a smaller
+        share are also copied with a larger one; the rows are in the order of `Trapezoid`.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Redundant(Trapezoid):
     """
 
     copies: dict[Name, Name]
-    """Which column each copy copies, in the order in which they come."""
+    """The original column of each copy, in the order in which they appear."""
 
     @checked
     def __init__(

@@ -1,8 +1,8 @@
-"""The stream of sudden replacements: some columns stop, others take over.
+"""The stream of sudden replacements: some columns stop, and others replace them.
 
-T rounds are cut at places s_1 < s_2 < ..., after T_k = ⌊s_k·T⌋ rounds. The columns that do not last
-are cut evenly, in their order, into a space more than there are places; the k-th is shown up to
-round T_k and the next one from B rounds before that, so that B rounds show both.
+T rounds are divided at places s_1 < s_2 < ..., after T_k = ⌊s_k·T⌋ rounds. The columns that do not
+last are divided evenly, in their order, into spaces, one more than there are places. The k-th space
+is present up to round T_k and the next one from B rounds before that, so that B rounds have both.
 """
 
 import math
@@ -28,18 +28,18 @@ OVERLAP = whole("a whole number, 0 or above", lambda v: v >= 0)
 
 
 class Replacement(MaskedTable):
-    """A table shown as a stream whose columns are suddenly replaced by others of its columns.
+    """A table as a stream in which some columns are suddenly replaced by other columns.
 
     Parameters
     ----------
     places
-        Where columns are replaced, as shares of the stream, rising; none: they never are.
+        Where columns are replaced, as increasing shares of the stream; empty: they never are.
     overlap
-        How many rounds before each place show both spaces.
+        Number of rounds before each place that have both spaces.
     lasting
-        Share of the columns that are always there; they are the first ones.
+        Share of the columns that are always present; they are the first ones.
     permute_columns
-        Give the columns to the spaces in a random order instead of their own.
+        Assign the columns to the spaces in a random order instead of their own.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Replacement(MaskedTable):
     spaces: tuple[tuple[Name, ...], ...]
     """The columns of each space, without those that last."""
     spans: tuple[tuple[int, int], ...]
-    """When each space is shown: from one event up to, not including, another, from 0."""
+    """When each space is present: from one event up to, not including, another, from 0."""
 
     @checked
     def __init__(

@@ -1,4 +1,4 @@
-"""A whole table in memory, dense or CSR, from which streams cut what they show."""
+"""A whole table in memory, dense or CSR, from which streams take their rows and columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from headwater.types import Name, Rows
 
 
 class Table(Protocol):
-    """Rows and columns, whatever they are stored in."""
+    """Rows and columns, independent of how they are stored."""
 
     @property
     def height(self) -> int:
@@ -32,7 +32,7 @@ class Table(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DenseTable:
-    """An array in which NaN is absent and 0 is there."""
+    """An array in which NaN is absent and 0 is a value."""
 
     values: NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class DenseTable:
 
 @dataclass(frozen=True, eq=False)
 class SparseTable:
-    """The three arrays of CSR: what is not stored, or NaN, is absent; a stored 0 is there."""
+    """The three arrays of CSR: a value not stored, or NaN, is absent; a stored 0 is a value."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
@@ -90,7 +90,7 @@ def _ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> tuple[NDArray[Any], 
 
 
 def table_of(owner: str, X: Any) -> Table:
-    """`X` as a table: by its three arrays if it has them, else as a dense array."""
+    """`X` as a table: from its three CSR arrays if it has them, else as a dense array."""
     if hasattr(X, "tocsr") and getattr(X, "format", None) != "csr":
         raise EventError(
             f"{owner}: X must be a dense array or CSR, got {type(X).__name__};"
@@ -122,7 +122,7 @@ def _sparse(owner: str, X: Any) -> SparseTable:
 
 
 def names_of(owner: str, X: Any, names: Sequence[Name] | None, width: int) -> list[Name]:
-    """One name per column: as given, as `X` brings them, or 0, 1, ..."""
+    """One name per column: as given, those of `X`, or 0, 1, ..."""
     if names is None:
         names = getattr(X, "names", None)
     if names is None:

@@ -1,4 +1,4 @@
-"""What all streams share that show a table: its parameters, written and described once."""
+"""The base class of streams from a table: their shared parameters, described once."""
 
 import inspect
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from headwater.types import Name
 
 
 class TableOptions(TypedDict, total=False):
-    """What every stream over a table can be told beside the table, for the types of `__init__`."""
+    """Parameters of every stream from a table besides the table, for the types of `__init__`."""
 
     shuffle: bool
     names: Sequence[Name] | None
@@ -19,22 +19,22 @@ class TableOptions(TypedDict, total=False):
 
 
 class TableStream(Stream):
-    """A table shown as a stream.
+    """A table as a stream.
 
-    A subclass adds parameters of its own. What it does not describe is described here, and its
-    signature lists what its `**options` stand for.
+    A subclass adds its own parameters. Parameters that it does not describe are described here, and
+    its signature lists the parameters that its `**options` stand for.
 
     Parameters
     ----------
     X
         The whole table: a dense array, in which NaN is absent and 0 is an observation, or anything
-        with the three arrays of CSR, in which what is not stored is absent.
+        with the three arrays of CSR, in which values that are not stored are absent.
     y
         One label per row.
     shuffle
         Take the rows in a random order instead of their own.
     names
-        One name per column; None: the names that `X` brings, or the numbers 0, 1, ...
+        One name per column; None: the names of `X`, or the numbers 0, 1, ...
     seed
         The same seed and the same table give the same stream.
     """

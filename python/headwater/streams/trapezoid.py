@@ -1,12 +1,12 @@
-"""The trapezoidal stream: as time goes on, events carry more and more columns.
+"""The trapezoidal stream: over time, events carry more and more columns.
 
-T rounds are cut into m chunks. Round t = 1..T lies in chunk c = 1 + ⌊m(t−1)/T⌋ and shows the first
+T rounds are divided into m chunks. Round t = 1..T is in chunk c = 1 + ⌊m(t−1)/T⌋ and has the first
 max(1, ⌊c·d/m⌋) of d columns; with a start share f, min(d, max(1, ⌊(f + (c−1)/m)·d⌋)).
 Zhang et al., *Online Learning from Trapezoidal Data Streams*, TKDE 28 (2016).
 
-Two schedules of published code differ. OLVF's shows min(d, 1 + c·⌊(d+1)/m⌋) columns. OLSF's shows
+Two schedules of published code differ. OLVF's has min(d, 1 + c·⌊(d+1)/m⌋) columns. OLSF's has
 max(1, ⌊f_j·d⌋) for shares f_1, ..., f_m, with j = min(m, max(⌊(t−1)/step⌋, 1)) and
-step = max(1, ⌊T/m⌋): two steps of f_1, and of f_m only the rounds that are left, if any.
+step = max(1, ⌊T/m⌋): f_1 lasts two steps, and f_m only the rounds that are left, if any.
 """
 
 import math
@@ -31,7 +31,7 @@ FRACTIONS = Limit(
 
 
 class TrapezoidOptions(TableOptions, total=False):
-    """What a trapezoid can be told beside the table, for the types of `__init__`."""
+    """Parameters of a trapezoid besides the table, for the types of `__init__`."""
 
     chunks: int
     start: float | None
@@ -41,22 +41,22 @@ class TrapezoidOptions(TableOptions, total=False):
 
 
 class Trapezoid(TableStream):
-    """A table shown as a stream whose events grow wider, chunk by chunk.
+    """A table as a stream whose events get more columns, chunk by chunk.
 
     Parameters
     ----------
     chunks
-        In how many steps the events widen. Paper: 10.
+        Number of steps in which columns are added. Paper: 10.
     start
-        Share of the columns that the first chunk shows; None: `1/chunks`.
+        Share of the columns in the first chunk; None: `1/chunks`.
     widening
         `"even"`, or `"olvf"`: as in the OLVF paper's experiments, one column more.
     fractions
-        The share of the columns that each chunk shows, none below the one before, as the code of
-        OLSF's authors has it: the first chunk is twice as long as the others and the last is what
-        remains, a few events or none. None: as `chunks`, `start` and `widening` say.
+        The share of the columns in each chunk, never decreasing, as in the code of OLSF's
+        authors: the first chunk is twice as long as the others, and the last has only the remaining
+        events, a few or none. None: `chunks`, `start` and `widening` decide.
     permute_columns
-        Show the columns in a random order instead of their own. Names stay with their columns.
+        Use the columns in a random order instead of their own. Names stay with their columns.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Trapezoid(TableStream):
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """How many columns each chunk shows."""
+        """The number of columns in each chunk."""
         d, m = len(self._columns), self._chunks
         if self._fractions is not None:
             return tuple(min(d, max(1, math.floor(f * d + 1e-9))) for f in self._fractions)

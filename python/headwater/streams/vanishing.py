@@ -1,9 +1,9 @@
-"""The vanishing stream: columns go away and come back.
+"""The vanishing stream: columns disappear and come back.
 
-A column is there for a while, then away for a while, and so on, independently of all others. The
-lengths are geometric, P(length = k) = p(1 − p)^(k−1), with means 1/p of `present` and `absent`
-rounds. It begins as if it had always gone on: in every round a column is there with probability
-present/(present + absent).
+A column is present for a while, then absent for a while, and so on, independently of all others.
+The lengths are geometric, P(length = k) = p(1 − p)^(k−1), with means 1/p of `present` and `absent`
+rounds. The stream starts in its stationary state: in every round a column is present with
+probability present/(present + absent).
 """
 
 import math
@@ -24,16 +24,16 @@ ABSENT = number("0, or a finite number, 1 or above", lambda v: v == 0 or 1 <= v 
 
 
 class Vanishing(MaskedTable):
-    """A table shown as a stream whose features vanish and return.
+    """A table as a stream whose features disappear and return.
 
-    The round of every coming and going is kept in memory, one number each.
+    Every round in which a column appears or disappears is kept in memory, as one number.
 
     Parameters
     ----------
     present
-        For how many rounds a column is there, on average.
+        Mean number of rounds for which a column is present.
     absent
-        For how many rounds it is then away, on average; 0: it never vanishes.
+        Mean number of rounds for which it is then absent; 0: it never disappears.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Vanishing(MaskedTable):
 
     @property
     def spans(self) -> dict[Name, tuple[tuple[int, int], ...]]:
-        """When each column is there: from one event up to, not including, another, from 0."""
+        """When each column is present: from one event up to, not including, another, from 0."""
         spans = {}
         for column, (first, end) in enumerate(pairwise(self._first.tolist())):
             turns = (self._switches[first:end] - column * len(self)).tolist()

@@ -1,7 +1,7 @@
 """The varying stream: every event carries any subset of the columns.
 
-Each column of each row is removed, independently of all others, iff its uniform number lies below
-the removing ratio; an event may become empty.
+Each value is removed, independently of all others, if its uniform random number is below the
+removing ratio; an event may become empty.
 Beyazit, Alagurajah and Wu, *Online learning from data streams with varying feature spaces*,
 AAAI 2019.
 """
@@ -17,15 +17,15 @@ from headwater.streams.table_stream import TableOptions
 
 
 class Varying(MaskedTable):
-    """A table shown as a stream in whose events features are missing at random.
+    """A table as a stream in which values are missing at random.
 
     Parameters
     ----------
     removed
         Share of the values that are removed. Paper: Rem.
     seed
-        The same seed and the same table give the same stream. What a smaller share removes, a
-        larger one removes too.
+        The same seed and the same table give the same stream. The values removed with a smaller
+        share are also removed with a larger one.
 
     Examples
     --------

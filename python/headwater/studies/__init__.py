@@ -1,1 +1,1 @@
-"""Studies: many runs that compare learners, as data, and the reports that show them."""
+"""Studies: many runs that compare learners, and their reports."""

@@ -1,8 +1,8 @@
-"""Ours beside the paper's: every printed cell, the difference, a verdict and its reason.
+"""Comparison with a paper: every printed cell, the difference, a verdict and its reason.
 
-Two numbers agree when they differ by no more than one printed standard deviation, or by what chance
-explains (three standard errors of the difference, both spreads taken as over our repeats), or by
-the tolerance that the study names. A cell that differs has its reason in `papers/reasons.csv`.
+Two numbers agree if they differ by at most one printed standard deviation, or by at most three
+standard errors of the difference (both deviations taken as over our repeats), or by at most the
+tolerance of the study. The reason for a differing cell is in `papers/reasons.csv`.
 """
 
 import csv
@@ -30,7 +30,7 @@ class Compared(NamedTuple):
     ours: Summary | None
     label_rate: float | None
     reference: float | None
-    """What an independent program found for the same protocol, where it has been recorded."""
+    """The number of an independent program for the same protocol, if it has been recorded."""
     verdict: Verdict
     reason: str
 
@@ -62,7 +62,7 @@ class Reason(NamedTuple):
 
 
 def read_reasons() -> list[Reason]:
-    """Every known reason, the first that fits a cell is its own.
+    """Every known reason; the first that fits a cell applies to it.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def read_reasons() -> list[Reason]:
 
 
 def read_references() -> dict[tuple[str, int, str, str, str], float]:
-    """What an independent program found, by paper, table, data set, algorithm and setting."""
+    """Numbers of an independent program, by paper, table, data set, algorithm and setting."""
     return {
         (row["paper"], int(row["table"]), row["dataset"], row["algorithm"], row["setting"]): float(
             row["value"]

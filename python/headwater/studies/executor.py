@@ -1,8 +1,8 @@
 """Runs a study: many small runs on many cores, stored as they finish, in any order.
 
 A task is a stream of a data set, some seeds, and every cell that runs on it, so that a stream is
-made once for all learners. Whatever the number of jobs, and wherever it was stopped, the results
-are the same: every run depends on its cell and seed alone.
+made once for all learners. The results do not depend on the number of jobs or on interruptions,
+because every run depends only on its cell and seed.
 """
 
 import os
@@ -24,11 +24,11 @@ from headwater.studies.results import Choices, ResultStore, Runs
 from headwater.studies.trial import FOLDS, Chosen, TrialResult, choose, run
 
 SECONDS_A_VALUE = 30e-9
-"""A rough price of a value that a learner meets, to plan tasks with."""
+"""Approximate cost of one value for a learner, used to plan tasks."""
 SEARCH = 12
 """How many times a stream is run through to find a query width."""
 WORTH = 0.3
-"""Seconds that a task should be worth, by that price: more than it costs to hand it out."""
+"""Estimated seconds that a task should take: more than it costs to start it."""
 Progress = Callable[[float, str], None]
 """Called with the share of the work done so far, and what is being done."""
 
@@ -77,12 +77,12 @@ def is_there(plan: DataPlan, folder: Path | None) -> bool:
 
 
 def missing(study: Study, folder: Path | None) -> list[str]:
-    """The data sets of a study that are not there."""
+    """The data sets of a study that are missing."""
     return [plan.name for plan in study.data if not is_there(plan, folder)]
 
 
 def available(study: Study, folder: Path | None) -> Study:
-    """The study with only the data sets that are there."""
+    """The study with only the data sets that are present."""
     return replace(study, data=tuple(plan for plan in study.data if is_there(plan, folder)))
 
 
@@ -94,7 +94,7 @@ def execute(
     backend: str = "loky",
     progress: Progress = lambda share, what: None,
 ) -> None:
-    """Do what the store does not hold yet; what is there already is not done again."""
+    """Run everything that is not in the store yet."""
     cells = list(study.cells())
     undecided = [cell for cell in cells if needs_choice(study, cell) and cell not in store.choices]
     choosing: list[Task] = [
@@ -116,7 +116,7 @@ def execute(
 
 
 def run_tasks(study: Study, store: ResultStore, folder: Path | None) -> list[Task]:
-    """The runs that are still to be done, in groups that are worth their while."""
+    """The remaining runs, in groups of sufficient size."""
     tasks: list[Task] = []
 
     def shown(cell: Cell) -> tuple[str, str, str]:

@@ -1,9 +1,8 @@
-"""From a data set to what a run sees: prepared rows in the order of its seed, a stream and a test.
+"""From a data set to the data of one run: prepared rows in the order of its seed, stream and test.
 
-The papers z-score every column over the whole data set and bring every row to length 1 ("unit").
-A repeat permutes all rows by its seed; with a held-out share the last rows are tested with every
-column, where columns are replaced with those that are there at the end, and only the others are
-streamed.
+The papers z-score every column over the whole data set and scale every row to length 1 ("unit").
+A repeat permutes all rows by its seed. With a held-out share the last rows are used for the test,
+with every column (if columns are replaced, those present at the end); only the others are streamed.
 """
 
 import math
@@ -76,9 +75,9 @@ def unit_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def rescaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each column in a unit of its own and far from 0, as careless sensors send it.
+    """Each column in a unit of its own and far from 0.
 
-    It is moved by N(0, 10) of its deviations and multiplied by 10^U(-4, 4).
+    It is shifted by N(0, 10) of its deviations and multiplied by 10^U(-4, 4).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One report of several studies: what agrees with the papers, what does not and why."""
+"""One report for several studies: which cells agree with the papers, which differ, and why."""
 
 import csv
 from collections.abc import Iterable
@@ -18,15 +18,15 @@ Done = list[tuple[Study, ResultStore]]
 
 
 def summarise(done: Done, out: Path, command: str) -> None:
-    """Write `summary.csv`, `reproduction.md` (in short), `report.md` (all) and `index.html`.
+    """Write `summary.csv`, `reproduction.md` (short), `report.md` (complete) and `index.html`.
 
-    Where means over data sets are compared they are drawn as well, `means.svg`.
+    If means over data sets are compared, `means.svg` shows them.
     """
     compared = [one for study, store in done for one in compare(study, store)]
     counts = overview(compared)
     means = means_figure_here(done)
     body = [means, as_html(counts)]
-    text = ["# The papers' tables, run again", as_markdown(counts)]
+    text = ["# The papers' tables, reproduced", as_markdown(counts)]
     for study, store in done:
         body += [f"<h2>{escape(study.title)}</h2>", section_here(study, store)]
         text.append(f"## {study.title}\n\n{markdown(study, store)}")
@@ -35,7 +35,7 @@ def summarise(done: Done, out: Path, command: str) -> None:
     write(out / "summary.csv", as_csv(counts))
     write(out / "reproduction.md", in_short(compared, done, command))
     write(out / "report.md", "\n\n".join(text) + "\n")
-    write(out / "index.html", page("The papers' tables, run again", "\n".join(body), command))
+    write(out / "index.html", page("The papers' tables, reproduced", "\n".join(body), command))
 
 
 def overview(compared: list[Compared]) -> TextTable:
@@ -52,20 +52,20 @@ def overview(compared: list[Compared]) -> TextTable:
 
 
 def in_short(compared: list[Compared], done: Done, command: str) -> str:
-    """The page that goes with the project: counts, differences with their reasons, misprints."""
+    """The page for the documentation: counts, differences with their reasons, misprints."""
     repeats = sorted({study.repeats for study, _ in done if study.paper is not None})
     parts = [
-        "# The papers' tables, run again",
+        "# The papers' tables, reproduced",
         f"Written by `{command}`, version {__version__}; {' or '.join(map(str, repeats))} repeats"
-        " a cell. Every cell that they print is listed. It agrees when ours differs by"
-        " at most one printed standard deviation, by three standard errors of the difference, or"
-        " by the tolerance that the study names (0.01 for PAA). The command also writes every"
-        " number (`runs.jsonl`), the tables (`table.csv`, `report.md`) and a page with the figures"
-        " (`index.html`).",
+        " per cell. The tables include every cell that the papers print. A cell agrees if our"
+        " number differs by at most one printed standard deviation, by three standard errors of"
+        " the difference, or by the tolerance of the study (0.01 for PAA). The command also writes"
+        " every number (`runs.jsonl`), the tables (`table.csv`, `report.md`) and a page with the"
+        " figures (`index.html`).",
         as_markdown(overview(compared)),
-        "## What differs, and why",
+        "## Differences and their reasons",
         as_markdown(differences(compared)),
-        "## What could not be run",
+        "## Cells without data",
         as_markdown(missing(compared)),
         "## Every cell that was run",
         as_markdown(cells_table(compared)),
@@ -76,7 +76,7 @@ def in_short(compared: list[Compared], done: Done, command: str) -> str:
 
 
 def differences(compared: list[Compared]) -> TextTable:
-    """The reasons, and the cells that each speaks of: ours | the paper's."""
+    """The reasons, and the cells of each: ours | the paper's."""
     rows = []
     differing = [one for one in compared if one.verdict == "differs"]
     for paper, reason in dict.fromkeys((one.printed.paper, one.reason) for one in differing):
@@ -98,7 +98,7 @@ def figure(one: Compared, value: float) -> str:
 
 
 def missing(compared: list[Compared]) -> TextTable:
-    """The data sets that are not there."""
+    """The data sets that are missing."""
     gone = [one for one in compared if one.verdict == "no data"]
     keys = dict.fromkeys((one.printed.paper, one.reason) for one in gone)
     rows = []
@@ -138,7 +138,7 @@ def _ours(one: Compared) -> str:
 
 
 def misprints() -> TextTable:
-    """What is wrong in print."""
+    """Errors in the printed papers."""
     file = resources.files("headwater.studies.papers") / "misprints.csv"
     rows: Iterable[dict[str, str]] = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
     return TextTable(

@@ -1,8 +1,8 @@
-"""What has been found: one line per choice and one per run, kept on disk as they come.
+"""Results on disk: one line per choice and one per run, written as they finish.
 
-`choices.jsonl` and `runs.jsonl` grow while a study runs; a line cut off by a crash is forgotten.
+`choices.jsonl` and `runs.jsonl` grow while a study runs; a line cut off by a crash is removed.
 When the study is done both are written again in the order of the plan, so that the same study
-gives the same bytes. `times.jsonl` holds the seconds, which are never the same.
+gives the same bytes. `times.jsonl` holds the seconds, which differ from run to run.
 """
 
 import hashlib
@@ -185,7 +185,7 @@ def _number(value: float | None) -> float:
 
 
 def _write(path: Path, lines: Iterable[dict[str, Any]]) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     beside = path.with_suffix(".new")
     with beside.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)

@@ -1,9 +1,9 @@
-"""A study from its file to its report, in a folder that a second call goes on with.
+"""A study from its file to its report, in a folder that a second call continues with.
 
 The folder holds `choices.jsonl` and `runs.jsonl` (every number, in the order of the plan),
 `table.csv` (and `pairs.csv`, `labels-needed.csv`), `report.md` and `index.html`, `plan.json` (what
-was run: the plan, seeds, versions and checksums) and, apart because they are never the same,
-`times.jsonl` and `machine.json`.
+was run: the plan, seeds, versions and checksums). `times.jsonl` and `machine.json` are separate
+because they differ from run to run.
 """
 
 import json
@@ -105,7 +105,7 @@ def carry_out(
 
 
 def write_report(study: Study, store: ResultStore, contents: dict[str, str]) -> None:
-    """Everything that people and programs read of a study."""
+    """Write all reports of a study, for people and programs."""
     out = store.folder
     for part in tables(study, store):
         write(out / f"{part.name}.csv", as_csv(part.table))

@@ -1,4 +1,4 @@
-"""One run, and the choice of parameters that comes before it. What is random comes from the seed.
+"""One run, and the choice of parameters before it. All random numbers come from the seed.
 
 Scores of the stream count predictions made before their labels: `errors` (y q ≤ 0), `accuracy`,
 `f_measure`, `sensitivity`, `specificity`, `balanced_accuracy`; those that begin with `test_` are
@@ -48,7 +48,7 @@ class Chosen(NamedTuple):
 
 
 class TrialResult(NamedTuple):
-    """What one run came to."""
+    """The result of one run."""
 
     scores: dict[str, float]
     curve: list[float]

@@ -1,6 +1,7 @@
 //! What an event is made of: named features with values.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +36,9 @@ pub fn quoted(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\'' | '\\' | '\n' | '\r' | '\t' => quoted.extend(c.escape_default()),
-            c if c.is_control() => quoted += &format!("\\x{:02x}", c as u32), // as Python has it
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\x{:02x}", c as u32); // as Python writes it
+            }
             c => quoted.push(c),
         }
     }

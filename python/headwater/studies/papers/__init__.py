@@ -1,6 +1,6 @@
-"""The numbers that the five papers print, and which of our data sets they are about.
+"""The numbers that the five papers print, and the data sets that they belong to.
 
-The tables stand beside this file, one file per table; README.md says where they come from.
+The tables are beside this file, one file per table; README.md gives their sources.
 """
 
 import csv
@@ -63,7 +63,7 @@ class PaperDataset(NamedTuple):
     classes
         How many classes; None: not printed.
     name
-        What `headwater.datasets` knows it by; None: it is not to be had, for the reason in remark.
+        Its name in `headwater.datasets`; None: it is not available, for the reason in remark.
     remark
         How the two differ; may be empty.
     """
