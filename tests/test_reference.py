@@ -339,7 +339,7 @@ def cut_differences(got: list[float], uncut: list[float], kept: int, tolerance: 
         if abs(wanted) > cut + tolerance and not stays:
             found.append(f"slot {slot}: {weight} is not {wanted}")
         elif abs(wanted) < cut - tolerance and not goes:
-            found.append(f"slot {slot}: {weight} should be let go")
+            found.append(f"slot {slot}: {weight} should be dropped")
         elif not stays and not goes:
             found.append(f"slot {slot}: {weight} is neither {wanted} nor 0")
     count = sum(weight != 0 for weight in got)

@@ -189,7 +189,7 @@ EVENTS = [
         "an indicator may not be there already",
         learn({"sky": "blue", "sky=blue": 1.0}),
         EventError,
-        "'sky=blue' is there twice",
+        "'sky=blue' appears twice",
     ),
     Row("two indicators differ", learn({1: "x", "1": "x"}), EventError, "there twice"),
     Row("a number names one feature", learn({1: 1.0, Index(1): 2.0}), EventError, "twice"),

@@ -297,7 +297,7 @@ def test_ctrl_c_saves_what_was_learned_and_says_so_and_a_terminal_shows_a_bar(
     assert running.stdin is not None
     lines = events.read_bytes().splitlines(keepends=True)
     seen = b""
-    for part in range(0, len(lines), 80):  # reports come between lines, a few times a second
+    for part in range(0, len(lines), 80):  # reports come between lines, a few times per second
         running.stdin.write(b"".join(lines[part : part + 80]))
         running.stdin.flush()
         if select.select([terminal], [], [], 0.3)[0]:

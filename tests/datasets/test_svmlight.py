@@ -58,7 +58,7 @@ def test_no_text_is_no_rows() -> None:
         (b"1 1:1_0\n", "line 1: expected name:value, value a number, got '1:1_0'"),
         (b"one 1:2\n", "line 1: expected a number as the label, got 'one'"),
         (b"1 1:1e999\n", "line 1: feature 1 must be a finite number, got inf"),
-        (b"1 3:1 3:2\n", "line 1: feature 3 is there twice"),
+        (b"1 3:1 3:2\n", "line 1: feature 3 appears twice"),
         (b"1:2\n", "row 1: a label must be a whole number, got None"),
         (b"1\n0.5 1:2\n", "row 2: a label must be a whole number, got 0.5"),
         (b"1 0:2\n", "row 1: indices must be whole numbers in 1..9 that ascend, got 0"),

@@ -244,8 +244,8 @@ def test_a_column_may_not_be_named_as_the_indicator_of_another(tmp_path: Path) -
     file = hw.open(path, on_error="skip")
     assert len(list(file.batches())) == 1
     assert [problem.partition(", ")[2] for problem in file.problems] == [
-        "row 1: feature 'a=b' is there twice.",
-        "row 3: feature 'a=c=d' is there twice.",
+        "row 1: feature 'a=b' appears twice.",
+        "row 3: feature 'a=c=d' appears twice.",
     ]
 
 
@@ -301,7 +301,7 @@ def test_a_packed_file_that_is_cut_off_is_refused_behind_its_events(tmp_path: Pa
     packed = gzip.compress(as_json(STREAM[:3_000]).encode())
     path.write_bytes(packed[: len(packed) // 2])
     model = hw.FLLS()
-    with pytest.raises(EventFileError, match="cannot be read on after line") as caught:
+    with pytest.raises(EventFileError, match="cannot be read after line") as caught:
         model.simulate_file(path)
     assert 0 < model.seen < 3_000
     assert f"after line {model.seen}:" in str(caught.value)
@@ -314,12 +314,12 @@ BAD = [
     ("jsonl", '{"a": 1, "y": true', "line 3: expected a comma or a closing brace, got the end"),
     ("jsonl", "\0\1\2", "line 3: expected a JSON object, got"),
     ("jsonl", '{"a": Infinity}', "line 3: feature 'a' must be a finite number, got inf"),
-    ("jsonl", '{"a": 1, "a": 1}', "line 3: feature 'a' is there twice"),
+    ("jsonl", '{"a": 1, "a": 1}', "line 3: feature 'a' appears twice"),
     ("jsonl", '{"(intercept)": 1}', r"line 3: feature '\(intercept\)' is the learner's own"),
     ("svm", "1 a", "line 3: expected name:value, value a number, got 'a'"),
     ("svm", "spam a:1", "line 3: expected a number as the label, got 'spam'"),
-    ("svm", "1 a:1 a:2", "line 3: feature 'a' is there twice"),
-    ("svm", "1 new:1 new:2", "line 3: feature 'new' is there twice"),
+    ("svm", "1 a:1 a:2", "line 3: feature 'a' appears twice"),
+    ("svm", "1 new:1 new:2", "line 3: feature 'new' appears twice"),
     ("vw", "1 a", "line 3: expected a bar before the features"),
     ("vw", "1 | a:-inf", "line 3: feature 'a' must be a finite number, got -inf"),
 ]

@@ -368,11 +368,11 @@ WRONG: dict[str, tuple[Any, str]] = {
     "binary": (pa.table({"b": [b"x"]}), r"column 'b' .* got Binary"),
     "objects": (pd.DataFrame({"o": [1, "a"]}), r"column 'o' must hold .* got object: Could not"),
     "infinity": (pl.DataFrame({"x": [1.0, float("inf")]}), r"X, row 1: feature 'x' .* got inf\."),
-    "twice": (pa.table([[1], [2]], names=["a", "a"]), r"X: column 'a' is there twice\."),
-    "pandas twice": (pd.DataFrame([[1, 2]], columns=["a", "a"]), r"column 'a' is there twice\."),
+    "twice": (pa.table([[1], [2]], names=["a", "a"]), r"X: column 'a' appears twice\."),
+    "pandas twice": (pd.DataFrame([[1, 2]], columns=["a", "a"]), r"column 'a' appears twice\."),
     "an indicator twice": (
         pa.table({"a": ["b", "c"], "a=c": [1.0, 2.0]}),
-        r"X, row 1: feature 'a=c' stands there twice\.",
+        r"X, row 1: feature 'a=c' appears twice\.",
     ),
     "tuples for names": (
         pd.DataFrame({("a", 1): [1.0]}),
@@ -432,14 +432,14 @@ def test_names_may_be_given_for_the_columns() -> None:
     model = hw.OLSF()
     model.learn_many(table, [True], names=["rain", 5])
     assert {f.name for f in model.features()} == {"rain", "5=w"}
-    with pytest.raises(EventError, match=r"names: expected one a column, 2 in all, got 1\."):
+    with pytest.raises(EventError, match=r"names: expected one per column, 2 in all, got 1\."):
         model.learn_many(table, [True], names=["rain"])
-    with pytest.raises(EventError, match=r"X: column 'rain' is there twice\."):
+    with pytest.raises(EventError, match=r"X: column 'rain' appears twice\."):
         model.learn_many(table, [True], names=["rain", "rain"])
 
 
 def test_a_label_too_few_is_refused() -> None:
-    with pytest.raises(LabelError, match=r"y: expected one label a row, 2 in all, got 1\."):
+    with pytest.raises(LabelError, match=r"y: expected one label per row, 2 in all, got 1\."):
         hw.OLSF().learn_many(pa.table({"x": [1.0, 2.0]}), [True])
 
 

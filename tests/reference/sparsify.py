@@ -1,4 +1,4 @@
-"""Which weights are let go after an update: naive forms over all weights, in slot order.
+"""Which weights are set to 0 after an update: naive forms over all weights, in slot order.
 
 Sources: Zhang et al. (OLSF), TKDE (2016); Wang et al. (OFS), TKDE (2014).
 """

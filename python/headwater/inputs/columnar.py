@@ -89,7 +89,7 @@ class ColumnarReader:
                 there = ", ".join(map(repr, piece.schema.names[:10]))
                 raise EventFileError(f"{path}: there is no column {name!r}; it has {there}.")
         if len(set(piece.schema.names)) < len(piece.schema.names):
-            raise EventFileError(f"{path}: a column is there twice: {piece.schema.names}.")
+            raise EventFileError(f"{path}: a column appears twice: {piece.schema.names}.")
         columns = [name for name in piece.schema.names if name not in wanted]
         try:
             (indptr, indices, data, _), names = _core.read_frame(piece.select(columns), None)
@@ -133,7 +133,7 @@ def _refused(
     if any("=" in name for name in columns):  # one may have the name of another's indicator
         found, counts = np.unique(row_of * len(names) + indices, return_counts=True)
         for row, index in (divmod(place, len(names)) for place in found[counts > 1].tolist()):
-            reasons.setdefault(row, f"feature {names[index]!r} is there twice.")
+            reasons.setdefault(row, f"feature {names[index]!r} appears twice.")
     return sorted(reasons.items())
 
 

@@ -113,7 +113,7 @@ fn kept(reader: &Reader, record: &Record) -> FuzzEvent {
     let names: Vec<FuzzKept> = (0..values.len()).map(|i| FuzzKept::of(names.name(i))).collect();
     let mut sorted = names.clone();
     sorted.sort_unstable();
-    assert!(sorted.windows(2).all(|pair| pair[0] != pair[1]), "a name is there twice: {sorted:?}");
+    assert!(sorted.windows(2).all(|pair| pair[0] != pair[1]), "a name appears twice: {sorted:?}");
     assert!(!matches!(record.label, Some(Label::Real(number)) if number.is_nan()));
     FuzzEvent { label: record.label.clone(), id: record.id.clone(), names, values }
 }

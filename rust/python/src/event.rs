@@ -94,7 +94,7 @@ impl EventItems {
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => {
-                Err(EventError::new_err(format!("event: feature {} is there twice.", pair[0])))
+                Err(EventError::new_err(format!("event: feature {} appears twice.", pair[0])))
             }
             None => Ok(()),
         }

@@ -73,7 +73,7 @@ pub fn file_run(run: &RunCounts, reader: &Reader) -> FileRun {
     (events, labelled, mistakes, absolute_error, asked, learned, skipped, bytes, problems)
 }
 
-/// Checks for Ctrl-C and reports progress a few times a second.
+/// Checks for Ctrl-C and reports progress a few times per second.
 pub struct ProgressWatch<'a> {
     progress: Option<&'a Py<PyAny>>,
     last_look: Instant,

@@ -69,7 +69,7 @@ fn name_columns(data_type: &DataType, given: Option<Vec<OwnedName>>) -> PyResult
     let names: Vec<OwnedName> = given.unwrap_or_else(|| own(fields));
     if names.len() != fields.len() {
         return Err(EventError::new_err(format!(
-            "names: expected one a column, {} in all, got {}.",
+            "names: expected one per column, {} in all, got {}.",
             fields.len(),
             names.len()
         )));
@@ -86,7 +86,7 @@ fn name_columns(data_type: &DataType, given: Option<Vec<OwnedName>>) -> PyResult
     let mut sorted: Vec<_> = names.iter().map(OwnedName::borrow).collect();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(EventError::new_err(format!("X: column {} is there twice.", pair[0]))),
+        Some(pair) => Err(EventError::new_err(format!("X: column {} appears twice.", pair[0]))),
         None => Ok(names),
     }
 }

@@ -497,7 +497,7 @@ impl Learner {
     }
 
     /// The same for a file, whose events never become Python objects. `progress` is called with the
-    /// state of the run a few times a second.
+    /// state of the run a few times per second.
     fn _simulate_file(
         &self,
         py: Python<'_>,
@@ -607,7 +607,7 @@ fn check_length(rows: usize, labels: usize) -> Result<(), core::Error> {
     if rows == labels {
         return Ok(());
     }
-    Err(core::Error::Label(format!("y: expected one label a row, {rows} in all, got {labels}.")))
+    Err(core::Error::Label(format!("y: expected one label per row, {rows} in all, got {labels}.")))
 }
 
 /// The labels of a learner: `kind` is "binary", "multiclass" or "number".

@@ -78,7 +78,7 @@ impl<'a> Batch<'a> {
 fn check_names(names: &[Name<'_>], width: usize) -> Result<(), Error> {
     if names.len() != width {
         return Err(Error::Event(format!(
-            "names: expected one a column, {width} in all, got {}.",
+            "names: expected one per column, {width} in all, got {}.",
             names.len()
         )));
     }
@@ -130,7 +130,7 @@ fn check_columns(
         if std::mem::replace(&mut last_row_of[column as usize], number) == number {
             let name = columns.name(column as usize);
             return Err(Error::Event(format!(
-                "X, row {number}: feature {name} stands there twice."
+                "X, row {number}: feature {name} appears twice."
             )));
         }
     }
@@ -685,7 +685,7 @@ mod tests {
             (refusal(&[0, 2], &[0], &[1.0]), "must end at the number of values, 1, got 2"),
             (refusal(&[0, 1, 2], &[0, 5], &[1.0; 2]), "row 1: column 5 does not exist"),
             (refusal(&[0, 1], &[-1], &[1.0]), "row 0: column -1 does not exist"),
-            (refusal(&[0, 3], &[3, 1, 3], &[1.0; 3]), "row 0: feature 'a' stands there twice"),
+            (refusal(&[0, 3], &[3, 1, 3], &[1.0; 3]), "row 0: feature 'a' appears twice"),
             (refusal(&[0, 1], &[3], &[f64::NEG_INFINITY]), "feature 'a' must be a finite number"),
         ] {
             assert!(sentence.contains(part), "{sentence}");

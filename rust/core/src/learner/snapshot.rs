@@ -85,7 +85,7 @@ pub fn split(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
         Ok::<_, Error>(part)
     };
     if take(8)? != MAGIC {
-        return Err(damaged("it does not begin as one; this is some other file"));
+        return Err(damaged("this is not a model file"));
     }
     let version = u32::from_le_bytes(array(take(4)?));
     if version != VERSION {
@@ -195,7 +195,7 @@ impl Learner {
                 return Err("a name is too long");
             }
             if self.vocabulary.id(name) != UNKNOWN {
-                return Err("a name stands there twice");
+                return Err("a name appears twice");
             }
             self.vocabulary.insert(name);
         }
@@ -259,7 +259,7 @@ impl LearnerState<'_> {
         }
         let distinct = |(i, class): (usize, &Label)| !self.classes[..i].contains(class);
         if !self.classes.iter().enumerate().all(distinct) {
-            return Err("a class stands there twice");
+            return Err("a class appears twice");
         }
         if !self.calibration.is_sound() {
             return Err("its calibration is no slope with what is known of it");
@@ -399,7 +399,7 @@ mod tests {
     fn a_state_that_does_not_fit_is_refused_by_what_is_wrong() {
         let config = linear(PA);
         let cases = [
-            (refusal(&config, |s| s.names[1] = s.names[0]), "a name stands there twice"),
+            (refusal(&config, |s| s.names[1] = s.names[0]), "a name appears twice"),
             (refusal(&config, |s| s.times.truncate(1)), "history is not as long"),
             (refusal(&config, |s| s.label_form = LabelForm::Number), "another form"),
             (refusal(&config, |s| s.seen = u64::MAX), "a counter is too large"),
@@ -424,7 +424,7 @@ mod tests {
         }
         let several = every_kind().swap_remove(2);
         let class = |state: &mut LearnerState<'_>| state.classes[1] = state.classes[0].clone();
-        assert_eq!(refusal(&several, class), "a class stands there twice");
+        assert_eq!(refusal(&several, class), "a class appears twice");
         let real = |state: &mut LearnerState<'_>| state.classes[0] = Label::Real(0.5);
         assert!(refusal(&several, real).contains("neither a text"));
         let scaled = spring(QueryRule::All);

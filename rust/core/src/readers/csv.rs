@@ -300,7 +300,7 @@ mod tests {
             "\u{feff}a\ty\tid\r\n",
             &[LineCase::event("1\t0\t-3", "0 of -3", "'a'=1")],
         );
-        let twice = [LineCase::refused("b,1,1,e", "feature 'a=b' is there twice.")];
+        let twice = [LineCase::refused("b,1,1,e", "feature 'a=b' appears twice.")];
         check(&options(b','), "a,a=b,y,id\n", &twice);
     }
 

@@ -194,7 +194,7 @@ impl Reader {
         match refused {
             RecordError::Line(reason) => Error::File(format!("{}: {reason}", self.here())),
             RecordError::File(reason) => Error::File(format!(
-                "{}: it cannot be read on after line {}: {reason}.",
+                "{}: it cannot be read after line {}: {reason}.",
                 self.name,
                 self.lines.number().saturating_sub(1)
             )),
@@ -367,7 +367,7 @@ mod tests {
             let (labels, result) = labels_of(io::Cursor::new(half));
             assert!(!labels.is_empty() && labels.len() < 100_000);
             assert_eq!(labels, expected[..labels.len()]);
-            let sentence = format!("f: it cannot be read on after line {}: ", labels.len());
+            let sentence = format!("f: it cannot be read after line {}: ", labels.len());
             assert!(result.unwrap_err().to_string().starts_with(&sentence));
         }
     }

@@ -78,7 +78,7 @@ impl Record {
         const MOST: usize = 4 * LONGEST_LINE;
         match self.texts.len() {
             end @ 0..=MOST => Ok(NameRef::Text { start: start as u32, end: end as u32 }),
-            _ => Err(format!("its names are longer than {} MiB.", MOST >> 20)),
+            _ => Err(format!("the names of its features are longer than {} MiB.", MOST >> 20)),
         }
     }
 }
@@ -104,7 +104,7 @@ impl Names for RecordNames<'_> {
 }
 
 impl RecordNames<'_> {
-    /// Refuse a name that is there twice.
+    /// Refuse a name that appears twice.
     pub fn check(&self) -> Result<(), String> {
         self.check_some((0..self.places.len() as u32).collect())
     }
@@ -122,7 +122,7 @@ impl RecordNames<'_> {
 }
 
 pub fn is_there_twice(name: Name<'_>) -> String {
-    format!("feature {name} is there twice.")
+    format!("feature {name} appears twice.")
 }
 
 pub fn not_finite(name: Name<'_>, value: f64) -> String {

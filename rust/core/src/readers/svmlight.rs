@@ -168,8 +168,8 @@ mod tests {
             LineCase::refused("1 1:2x 3:1", "got '1:2x'."),
             LineCase::refused("1 2:inf", "feature 2 must be a finite number, got inf."),
             LineCase::refused("1 a:-1e999", "feature 'a' must be a finite number, got -inf."),
-            LineCase::refused("1 2:1 2:1", "feature 2 is there twice."),
-            LineCase::refused("1 a:1 b:1 a:2", "feature 'a' is there twice."),
+            LineCase::refused("1 2:1 2:1", "feature 2 appears twice."),
+            LineCase::refused("1 a:1 b:1 a:2", "feature 'a' appears twice."),
         ];
         check(&svmlight(), "", &cases);
     }

@@ -144,8 +144,8 @@ mod tests {
             LineCase::refused("1 | :1", "got ':1'."),
             LineCase::refused("1 |n:x a", "expected namespace:scale, got 'n:x'."),
             LineCase::refused("1 |n:2 a:1e308", "feature 'n^a' must be a finite number, got inf."),
-            LineCase::refused("1 | a a", "feature 'a' is there twice."),
-            LineCase::refused("1 |n a |n a", "feature 'n^a' is there twice."),
+            LineCase::refused("1 | a a", "feature 'a' appears twice."),
+            LineCase::refused("1 |n a |n a", "feature 'n^a' appears twice."),
         ];
         check(&options, "", &cases);
     }

@@ -79,7 +79,7 @@ fn members(
 
 fn once(has: &mut bool, name: &str) -> Result<(), String> {
     if std::mem::replace(has, true) {
-        return Err(format!("{} is there twice.", quoted(name)));
+        return Err(format!("{} appears twice.", quoted(name)));
     }
     Ok(())
 }
@@ -217,9 +217,9 @@ mod tests {
             LineCase::refused(r#"{"a":1e}"#, "expected a comma"),
             LineCase::refused(r#"{"a":Infinity}"#, "feature 'a' must be a finite number, got inf."),
             LineCase::refused(r#"{"a":-1e999}"#, "feature 'a' must be a finite number, got -inf."),
-            LineCase::refused(r#"{"a":1,"a":2}"#, "feature 'a' is there twice."),
-            LineCase::refused(r#"{"a":"b","a=b":2}"#, "feature 'a=b' is there twice."),
-            LineCase::refused(r#"{"y":1,"y":1}"#, "'y' is there twice."),
+            LineCase::refused(r#"{"a":1,"a":2}"#, "feature 'a' appears twice."),
+            LineCase::refused(r#"{"a":"b","a=b":2}"#, "feature 'a=b' appears twice."),
+            LineCase::refused(r#"{"y":1,"y":1}"#, "'y' appears twice."),
             LineCase::refused(r#"{"y":[]}"#, "as the label"),
             LineCase::refused(r#"{"id":1.5}"#, "a text or an integer as the id at character 7"),
             LineCase::refused(r#"{"a\x":1}"#, "expected an escape of JSON"),
@@ -305,9 +305,9 @@ mod tests {
             ),
             (r#"{"a": 1, "b": 02, "c": 1}"#, "expected a number"),
             (r#"{"a": 1, "b": 1e999, "c": 1}"#, "feature 'b' must be a finite number, got inf."),
-            (r#"{"a": 1, "b": 2, "b": 2}"#, "feature 'b' is there twice."),
-            (r#"{"a": 1, "b": 2, "a": 2}"#, "feature 'a' is there twice."),
-            (r#"{"a": 1, "b": 2, "y": 1, "y": 1}"#, "'y' is there twice."),
+            (r#"{"a": 1, "b": 2, "b": 2}"#, "feature 'b' appears twice."),
+            (r#"{"a": 1, "b": 2, "a": 2}"#, "feature 'a' appears twice."),
+            (r#"{"a": 1, "b": 2, "y": 1, "y": 1}"#, "'y' appears twice."),
             (r#"{"a": 1, "b": 2"#, "expected a comma or a closing brace, got the end of the line."),
             (r#"{"a": 1, "b": 2,"#, "expected a name between quotes, got the end of the line."),
             (r#"{"a": 1, "b": "#, "as the value of 'b', got the end of the line."),
