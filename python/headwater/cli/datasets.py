@@ -1,11 +1,11 @@
 """`headwater datasets`."""
 
 import dataclasses
-import json
 from pathlib import Path
 
 import click
 
+from headwater.cli.outputs import echo_json
 from headwater.datasets import Entry, entries
 from headwater.datasets import fetch as fetch_dataset
 from headwater.datasets.registry import folder_of
@@ -35,7 +35,7 @@ def datasets(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
             {**dataclasses.asdict(entry), "present": entry.path(folder).exists()}
             for entry in entries()
         ]
-        click.echo(json.dumps(known, indent=2, ensure_ascii=False))
+        echo_json(known)
     else:
         _print_table(entries(), folder)
 
