@@ -3,7 +3,6 @@
 A command's module is imported when it is called, so that `--help` answers at once.
 """
 
-import errno
 import io
 import os
 import sys
@@ -49,22 +48,26 @@ class Commands(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # a character that it lacks is escaped
                 stream.reconfigure(errors="backslashreplace")
-        return super().main(*args, **kwargs)
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:
+            if error.errno is None:
+                raise
+            if error.filename is None:
+                _give_up_output()
+            mistake = Mistake(f"{error.filename or 'standard output'}: {error.strerror}.")
+            mistake.show()
+            raise SystemExit(mistake.exit_code) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             try:
                 return super().invoke(ctx)
             finally:
-                sys.stdout.flush()
+                if sys.stdout is not None:  # as after `>&-`
+                    sys.stdout.flush()
         except HeadwaterError as error:
             raise Mistake(str(error)) from error
-        except OSError as error:
-            if error.errno in (None, errno.EPIPE):  # click ends quietly when nobody reads on
-                raise
-            if error.filename is None:
-                _give_up_output()
-            raise Mistake(f"{error.filename or 'standard output'}: {error.strerror}.") from error
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
             raise SystemExit(STOPPED) from None

@@ -77,4 +77,4 @@ def echo_json(told: Any) -> None:
 
 def is_unicode() -> bool:
     """Whether standard output can take every character."""
-    return (sys.stdout.encoding or "").lower().startswith("utf")
+    return (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")

@@ -49,7 +49,10 @@ class StopWish:
 
 @contextmanager
 def stop_wish() -> Iterator[StopWish]:
-    """Hear Ctrl-C and SIGTERM as a wish, until all is saved and said."""
+    """Hear Ctrl-C and SIGTERM as a wish, until all is saved and said.
+
+    After one, the command is about to end by itself, and others would only spoil its exit code.
+    """
     wish = StopWish()
     handlers: dict[signal.Signals, Callable[..., None]]
     handlers = {signal.SIGINT: wish.hear, signal.SIGTERM: wish.hear}
@@ -61,7 +64,7 @@ def stop_wish() -> Iterator[StopWish]:
     finally:
         _wake_every(0)
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if wish.signal is not None else handler)
 
 
 def _wake_every(seconds: float) -> None:
