@@ -58,6 +58,17 @@ def model(events: Path) -> Path:
     return path
 
 
+def arguments_of(command: str, model: Path, events: Path) -> list[object]:
+    every: dict[str, list[object]] = {
+        "predict": ["predict", model, events, "--id", "id"],
+        "show": ["show", model],
+        "run": ["run", events, "--id", "id"],
+        "datasets": ["datasets"],
+        "help": ["--help"],
+    }
+    return every[command]
+
+
 def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
@@ -98,13 +109,7 @@ def test_a_bad_line_leaves_no_half_of_the_predictions(
 def test_standard_output_that_is_full_is_a_sentence(
     command: str, json_too: list[str], model: Path, events: Path
 ) -> None:
-    arguments = {
-        "predict": ["predict", model, events, "--id", "id"],
-        "show": ["show", model],
-        "run": ["run", events, "--id", "id"],
-        "datasets": ["datasets"],
-        "help": ["--help"],
-    }[command]
+    arguments = arguments_of(command, model, events)
     if command == "help" and json_too:
         pytest.skip("help is text")
     with FULL.open("wb") as full:
@@ -189,7 +194,7 @@ def test_decisions_of_columns_on_a_full_disk_name_the_output_and_end_with_a_whol
 def test_a_terminal_that_lacks_characters_gets_escapes_and_programs_get_json(
     env: dict[str, str], model: Path, events: Path
 ) -> None:
-    texts = [
+    texts: list[list[object]] = [
         ["run", events, "--id", "id"],
         ["show", model],
         ["diff", model, model],
@@ -220,12 +225,7 @@ def test_a_file_whose_name_is_no_text_is_a_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["show", "run", "datasets", "predict"])
 def test_nobody_who_reads_is_no_traceback(command: str, model: Path, events: Path) -> None:
-    arguments = {
-        "predict": ["predict", model, events, "--id", "id"],
-        "show": ["show", model],
-        "run": ["run", events, "--id", "id"],
-        "datasets": ["datasets"],
-    }[command]
+    arguments = arguments_of(command, model, events)
     read, write = os.pipe()
     os.close(read)
     ended = subprocess.run(

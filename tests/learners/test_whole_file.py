@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 import headwater as hw
-from headwater.learners import whole_file as module
 from headwater.learners.whole_file import LEFT_OVER, whole_file, write_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX rights and links")
@@ -255,7 +254,7 @@ def test_whatever_the_disk_refuses_the_old_file_stays_and_nothing_else(
         raise OSError(number, os.strerror(number))
 
     with monkeypatch.context() as patched:
-        patched.setattr(module.os, verb, refuse)
+        patched.setattr(os, verb, refuse)
         with pytest.raises(OSError, match=os.strerror(number)) as caught:
             hw.PAA().save(path)
     assert caught.value.errno == number
@@ -276,7 +275,7 @@ def test_a_folder_that_cannot_be_synchronised_is_good_enough_and_one_that_fails_
             real(opened)
 
         with monkeypatch.context() as patched:
-            patched.setattr(module.os, "fsync", fsync)
+            patched.setattr(os, "fsync", fsync)
             if number == errno.EIO:
                 with pytest.raises(OSError, match=r"model\.hw"):
                     hw.PAA().save(path)

@@ -34,6 +34,8 @@ class TextOutput:
 def text_output(out: Path | None) -> Iterator[TextOutput]:
     """A file for text in UTF-8, there whole or not at all; a pipe or a device; standard output."""
     if out is None:
+        if sys.stdout is None:
+            raise Mistake(f"{STANDARD_OUTPUT}: it is closed; --out names a file to write to.")
         yield TextOutput(sys.stdout.write, STANDARD_OUTPUT)
         return
     with disk(out):

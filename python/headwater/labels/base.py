@@ -1,6 +1,6 @@
 """What a source of labels must do: take questions, and give answers when they come."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Protocol
 
 from headwater._core import Decision
@@ -12,6 +12,10 @@ class LabelSource(Protocol):
 
     A source that cannot be asked about every event may have a fourth verb, `check(id)`: it is
     called before anything is decided, and an event that it raises an error of is not received.
+
+    What `ask` was given comes back from `answers` with the label. A source that gives its answers
+    one by one (`yield`) may count on it that an answer is learned, or known to be one that does
+    not fit, when it is asked for the next.
 
     Examples
     --------
@@ -25,5 +29,8 @@ class LabelSource(Protocol):
     def ask(self, id: Id, decision: Decision) -> None:
         """The label of the event that came last is wanted."""
 
-    def answers(self) -> Iterator[tuple[Decision, Label]]:
-        """What has been answered since the last look."""
+    def answers(self) -> Iterable[tuple[Id, Decision, Label] | tuple[Decision, Label]]:
+        """What has been answered since the last look: id, decision and label.
+
+        The id may be left out; a `Session` then cannot say of which event a label did not fit.
+        """
