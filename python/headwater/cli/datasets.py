@@ -61,7 +61,7 @@ def _print_table(known: tuple[Entry, ...], folder: Path | None) -> None:
     for head in ("kind", "there", "licence", "source"):
         table.add_column(head, no_wrap=head in ("kind", "there"))
     for entry in known:
-        absent = "fetch" if entry.urls else "no"
+        absent = "fetch" if entry.is_fetchable else "no"
         counts = [entry.n, entry.d, entry.classes]
         table.add_row(
             entry.name,

@@ -40,7 +40,7 @@ def fetch(
     Parameters
     ----------
     name
-        A name that `entries` lists with an address, or an entry of your own.
+        A name that `entries` lists with an address and a checksum, or such an entry of your own.
     folder
         Where to store it; None: where `load` looks.
     mirror
@@ -64,6 +64,9 @@ def fetch(
     path = known.path(folder)
     if _is_there(known, folder):
         return path
+    if not known.is_fetchable:
+        missing = "its checksum (SHA-256) is not known, and nothing is fetched unchecked"
+        raise DatasetError(f"{known.name}: {missing}. {how_to_get(known)}")
     urls = known.urls
     if mirror is not None:
         urls = tuple(f"{mirror.rstrip('/')}/{url.rpartition('/')[2]}" for url in urls)

@@ -35,7 +35,7 @@ class Entry:
     sparse
         Whether what is not stored is absent, as in text; else it is 0, an observation.
     sha256
-        Checksum of the svmlight text, uncompressed; None: not known.
+        Checksum of the svmlight text, uncompressed; None: not known, and it is not fetched.
     urls
         Where its rows are to be had as svmlight text, in parts that follow each other; may be
         empty.
@@ -66,6 +66,11 @@ class Entry:
     source: str = ""
     licence: str = ""
     note: str = ""
+
+    @property
+    def is_fetchable(self) -> bool:
+        """Whether `fetch` can get it: there is an address, and a checksum to know it by."""
+        return bool(self.urls) and self.d is not None and self.sha256 is not None
 
     def path(self, folder: str | Path | None = None) -> Path:
         """Where its file is looked for: in `folder`, else in `$HEADWATER_DATA`, else in a cache."""
