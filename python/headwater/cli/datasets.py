@@ -76,4 +76,5 @@ def _print_table(known: tuple[Entry, ...], folder: Path | None) -> None:
     console.print(
         f"In {folder_of(folder)}. Those marked fetch can be: headwater datasets fetch NAME.",
         soft_wrap=True,
+        markup=False,
     )

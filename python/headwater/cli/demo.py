@@ -92,4 +92,4 @@ def _write_page(finished: "Demo", out: Path, console: "Console") -> None:
         return
     with text_output(out) as file:
         file.write(text)
-    console.print(f"The page with the plots: {out}", soft_wrap=True)
+    console.print(f"The page with the plots: {out}", soft_wrap=True, markup=False)
