@@ -9,7 +9,7 @@ RUST   := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.to
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz bench bench-quick bench-scale study build clean tools-are-there
+.PHONY: help demo test test-full lint audit fuzz bench bench-quick bench-scale study build clean tools-are-there
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,12 +21,20 @@ test: build $(VENV)/tools ## set up, then run every test: Rust, Python, doctests
 	cargo test --quiet --workspace
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
+test-full: export HEADWATER_FULL = 1
+test-full: test ## the same with 500 kills where `make test` has 25; an hour
+
 lint: build $(VENV)/tools ## set up, then check style and types of both languages
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- --deny warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+audit: $(VENV)/pip ## every locked version, its age and whether it was withdrawn; known faults, if cargo-audit and pip-audit are there
+	@$(BIN)/python tools/versions.py
+	@if command -v cargo-audit >/dev/null; then cargo audit; fi
+	@if command -v pip-audit >/dev/null; then pip-audit --requirement constraints.txt --no-deps --disable-pip; fi
 
 fuzz: build ## look for inputs that break a promise, FUZZ_SECONDS (60) per target
 	$(BIN)/python rust/fuzz/run.py

@@ -730,7 +730,7 @@ FOREIGN = [b"PK\x03\x04" * 10, b"\x89PNG\r\n\x1a\n" * 4, b"rain,wind\n1.0,2.0\n"
 
 @pytest.mark.parametrize("data", FOREIGN, ids=["zip", "png", "csv", "zeros"])
 def test_a_foreign_file_is_refused(data: bytes) -> None:
-    assert_refused(data, "some other file")
+    assert_refused(data, "not a model file")
 
 
 @pytest.mark.parametrize("data", ["text", None, 5, [1, 2]], ids=repr)

@@ -3,6 +3,17 @@
 The names in `__init__.pyi` are imported on first use, so that `import headwater` is fast.
 """
 
+import sys as _sys
+
 import lazy_loader as _lazy
+
+if hasattr(_sys, "_is_gil_enabled"):  # from Python 3.13 on there are builds without the lock
+    from sysconfig import get_config_var as _get_config_var
+
+    if not _sys._is_gil_enabled() or _get_config_var("Py_GIL_DISABLED"):
+        raise ImportError(
+            "headwater: free-threaded Python is not supported, as learners are made for an"
+            " interpreter with its global lock; use the usual build (python3.13, not python3.13t)."
+        )
 
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -5,7 +5,7 @@ HeadwaterError
 ├── ParameterError   a parameter, a combination of them or an algorithm's name is not possible
 ├── EventError       an event's features, or a batch of events, cannot be read
 ├── LabelError       a label does not fit the learner
-├── AnswerError      an answer does not fit its decision: it was answered before
+├── AnswerError      an answer does not fit its decision (it was answered before), or is none
 ├── StepError        learning this event would make a number infinite; nothing was learned
 ├── BusyError        a signal handler or finalizer used a learner that its thread was using
 ├── PoisonedError    a fault inside the core left a learner half changed; it is of no use any more

@@ -1,12 +1,24 @@
 """A session connects a learner to a label source that may answer later."""
 
-from collections.abc import Callable
+import reprlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from headwater._core import Decision
-from headwater.errors import AnswerError, ParameterError
+from headwater.errors import AnswerError, EventError, LabelError, ParameterError, StepError
 from headwater.labels.base import LabelSource
 from headwater.learners.base import Learner
-from headwater.types import Event, Id
+from headwater.types import Event, Id, Label
+
+
+class Rejected(NamedTuple):
+    """An answer that the learner could not take, kept until a better one comes."""
+
+    id: Id | None
+    """How the label source knows the event; None if the source does not tell."""
+    decision: Decision
+    label: Label
+    error: Exception
 
 
 class Session:
@@ -20,6 +32,15 @@ class Session:
         The learner that decides, asks and learns.
     labels
         The label source: `headwater.labels.Oracle`, or one of your own.
+
+    Attributes
+    ----------
+    received
+        How many events have come.
+    repeated
+        How many answers came a second time.
+    rejected
+        The answers that did not fit, each with its id, decision, label and error.
 
     Examples
     --------
@@ -45,6 +66,10 @@ class Session:
         self.labels = labels
         self.received = 0
         self.repeated = 0
+        self.rejected: list[Rejected] = []
+        # An answer is let go when it is learned, so that an interruption loses none.
+        self._answers: Iterator[Any] | None = None
+        self._at_hand: list[Any] = []
 
     def receive(self, x: Event, *, id: Id | None = None) -> Decision:
         """Predict an event, and ask for its label if the learner's query rule says so.
@@ -73,7 +98,11 @@ class Session:
     def settle(self) -> int:
         """Learn every answer that has arrived since the last call; return how many.
 
-        An answer that comes a second time is counted in `repeated` and not learned again.
+        An answer that does not fit (a label that the learner does not know, a step that would be
+        infinite) is kept in `rejected` and stops no other: see `correct`. One that comes a second
+        time is counted in `repeated` and not learned again. If the source gives something that is
+        no answer, every other answer is learned first; then an AnswerError says so. An error of
+        the source's own is passed on; what it gave before is learned.
 
         Examples
         --------
@@ -84,11 +113,79 @@ class Session:
         (1, {'rain': 0.5})
         """
         learned = 0
-        for decision, label in self.labels.answers():
-            try:
-                self.learner.answer(decision, label)
-            except AnswerError:
+        strange: list[Any] = []
+        for answer in self._coming():
+            match answer:
+                case (Decision() as decision, label):
+                    learned += self._learn(None, decision, label)
+                case (id, Decision() as decision, label):
+                    learned += self._learn(id, decision, label)
+                case _:
+                    strange.append(answer)
+        if strange:
+            raise AnswerError(
+                "Session: the answers of a label source must be (id, decision, label), got"
+                f" {reprlib.repr(strange[0])}; every other answer was taken."
+            )
+        return learned
+
+    def correct(self, rejected: Rejected, label: Label) -> None:
+        """Learn the right label of a rejected answer, which is then no longer kept.
+
+        A label that does not fit either is an error, and the answer is kept.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> oracle = hw.labels.Oracle({"mon": "wett", "tue": "dry"})
+        >>> session = hw.Session(hw.PAA(classes=("dry", "wet")), oracle)
+        >>> for day in ("mon", "tue"):
+        ...     decision = session.receive({"rain": 2.0}, id=day)
+        >>> session.settle()
+        1
+        >>> [bad] = session.rejected
+        >>> bad.id, bad.label
+        ('mon', 'wett')
+        >>> session.correct(bad, "wet")
+        >>> session.rejected, session.learner.learned
+        ([], 2)
+        """
+        self.learner.answer(rejected.decision, label)
+        self._forget(rejected.id, rejected.decision)
+
+    def _coming(self) -> Iterator[Any]:
+        """The answers of the source, beginning with one that was interrupted."""
+        if self._answers is None:
+            self._answers = iter(self.labels.answers())
+        while True:
+            if not self._at_hand:
+                try:
+                    self._at_hand.append(next(self._answers))
+                except BaseException as error:
+                    self._answers = None
+                    if isinstance(error, StopIteration):
+                        return
+                    raise
+            yield self._at_hand[0]
+            self._at_hand.clear()
+
+    def _learn(self, id: Id | None, decision: Decision, label: Label) -> bool:
+        try:
+            self.learner.answer(decision, label)
+        except (AnswerError, EventError, LabelError, StepError) as error:
+            if isinstance(error, AnswerError) and "answered before" in str(error):
                 self.repeated += 1
             else:
-                learned += 1
-        return learned
+                self._forget(id, decision)
+                self.rejected.append(Rejected(id, decision, label, error))
+            return False
+        self._forget(id, decision)
+        return True
+
+    def _forget(self, id: Id | None, decision: Decision) -> None:
+        """A rejected answer to this question has been put right, or has a follower."""
+        self.rejected[:] = [
+            one
+            for one in self.rejected
+            if one.decision is not decision and (id is None or one.id != id)
+        ]

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from headwater.cli import COMMANDS, Commands, main
-from headwater.cli.mistakes import check_writable
+from headwater.cli.outputs import check_writable
 from headwater.demo.five_learners import NAMES
 from headwater.errors import ParameterError
 

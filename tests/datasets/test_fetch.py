@@ -71,7 +71,8 @@ def test_parts_are_fetched_unpacked_joined_and_stored_in_our_form(
 def test_several_classes_are_counted_from_one(site: tuple[Path, str], tmp_path: Path) -> None:
     root, address = site
     (root / "cards").write_bytes(b"9 1:1\n0 1:2\n4\n9 2:1\n")
-    known = Entry("cards", d=2, classes=3, urls=(f"{address}/cards",))
+    sha256 = hashlib.sha256(b"3 1:1\n1 1:2\n2\n3 2:1\n").hexdigest()
+    known = Entry("cards", d=2, classes=3, sha256=sha256, urls=(f"{address}/cards",))
     fetch(known, tmp_path)
     assert load(known, tmp_path).y.tolist() == [3, 1, 2, 3]
 
@@ -119,7 +120,12 @@ def test_what_is_not_the_data_set_is_refused_and_not_stored(
 ) -> None:
     root, address = site
     (root / "a").write_bytes(served)
-    fields: dict[str, object] = {"name": "tiny", "d": 4, "urls": (f"{address}/a",)}
+    fields: dict[str, object] = {
+        "name": "tiny",
+        "d": 4,
+        "sha256": SHA256,
+        "urls": (f"{address}/a",),
+    }
     folder = tmp_path / "folder"
     with pytest.raises(DatasetError, match=sentence):
         fetch(Entry(**{**fields, **changes}), folder)  # type: ignore[arg-type]
@@ -127,7 +133,7 @@ def test_what_is_not_the_data_set_is_refused_and_not_stored(
 
 
 def test_a_server_without_the_file_is_a_sentence(site: tuple[Path, str], tmp_path: Path) -> None:
-    known = Entry("tiny", d=4, urls=(f"{site[1]}/missing",))
+    known = Entry("tiny", d=4, sha256=SHA256, urls=(f"{site[1]}/missing",))
     sentence = r"^tiny: http.*/missing cannot be fetched: the server answers 404 .*\.$"
     with pytest.raises(DatasetError, match=sentence):
         fetch(known, tmp_path / "folder")
@@ -137,7 +143,9 @@ def test_a_server_without_the_file_is_a_sentence(site: tuple[Path, str], tmp_pat
 def test_a_server_that_is_down_is_a_sentence(tmp_path: Path) -> None:
     with socket.socket() as taken:  # a port at which nobody listens
         taken.bind(("127.0.0.1", 0))
-        known = Entry("tiny", d=4, urls=(f"http://127.0.0.1:{taken.getsockname()[1]}/a",))
+        known = Entry(
+            "tiny", d=4, sha256=SHA256, urls=(f"http://127.0.0.1:{taken.getsockname()[1]}/a",)
+        )
         with pytest.raises(DatasetError, match=r"/a cannot be fetched: the server cannot be reach"):
             fetch(known, tmp_path)
 
@@ -147,19 +155,21 @@ def test_a_server_that_is_silent_is_a_sentence(
 ) -> None:
     monkeypatch.setattr("headwater.datasets.fetching.SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        known = Entry("tiny", d=4, urls=(f"http://127.0.0.1:{silent.getsockname()[1]}/a",))
+        known = Entry(
+            "tiny", d=4, sha256=SHA256, urls=(f"http://127.0.0.1:{silent.getsockname()[1]}/a",)
+        )
         with pytest.raises(DatasetError, match=r"there is no answer within 0\.2 seconds\.$"):
             fetch(known, tmp_path)
 
 
 def test_an_address_that_is_none_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"^tiny: nowhere/a cannot be fetched: .*\.$"):
-        fetch(Entry("tiny", d=4, urls=("http://x/a",)), tmp_path, mirror="nowhere")
+        fetch(Entry("tiny", d=4, sha256=SHA256, urls=("http://x/a",)), tmp_path, mirror="nowhere")
 
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    known = Entry("tiny", d=4, urls=("http://127.0.0.1:9/a",))
+    known = Entry("tiny", d=4, sha256=SHA256, urls=("http://127.0.0.1:9/a",))
     with pytest.raises(DatasetError, match=r"^tiny: .*tiny\.svm\.gz cannot be written: .*\.$"):
         fetch(known, tmp_path / "file")
 
@@ -177,6 +187,43 @@ def test_a_set_without_a_public_file_says_where_it_comes_from(tmp_path: Path) ->
         fetch("vote", tmp_path)
     with pytest.raises(ParameterError, match="The nearest: vote"):
         fetch("votes", tmp_path)
+
+
+FETCHED = [known for known in entries() if known.is_fetchable]
+UNCHECKED = [known for known in entries() if known.urls and known.sha256 is None]
+
+
+def test_every_set_of_the_registry_that_is_fetched_is_checked() -> None:
+    assert len(FETCHED) >= 11
+    assert all(len(str(known.sha256)) == 64 for known in FETCHED)
+    assert {known.name for known in FETCHED + UNCHECKED} == {
+        known.name for known in entries() if known.urls
+    }
+
+
+@pytest.mark.parametrize(
+    "known", [*UNCHECKED, Entry("own", d=4, urls=("http://127.0.0.1:9/a",))], ids=lambda k: k.name
+)
+def test_nothing_is_fetched_unchecked_and_the_sentence_says_what_to_do(
+    known: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("it was about to be fetched")
+
+    monkeypatch.setattr("headwater.datasets.fetching._download", refuse)
+    with pytest.raises(DatasetError, match=r"checksum .* is not known") as caught:
+        fetch(known, tmp_path, mirror="http://127.0.0.1:9")
+    for part in (*known.urls, f"{known.name}.svm.gz", "HEADWATER_DATA"):
+        assert part in str(caught.value)
+    with pytest.raises(DatasetError, match=f"{known.name}: there is no .*Get it from http"):
+        load(known, tmp_path)
+    assert left_in(tmp_path) == []
+
+
+def test_the_list_offers_to_fetch_what_can_be_fetched(tmp_path: Path) -> None:
+    _, output = headwater("--folder", tmp_path)
+    offered = {words[0] for line in output.splitlines() if "fetch" in (words := line.split())}
+    assert offered - {"In"} == {known.name for known in FETCHED}
 
 
 # The command

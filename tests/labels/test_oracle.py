@@ -20,7 +20,7 @@ def arrivals(oracle: Oracle, questions: int, more: int = 0) -> list[tuple[int, i
         oracle.advance()
         if event < questions:
             oracle.ask(event, model.decide_one({"event": float(event)}))
-        for decision, label in oracle.answers():
+        for _, decision, label in oracle.answers():
             got.append((event, int(decision.features["event"]), label))
     return got
 
@@ -92,7 +92,7 @@ def test_labels_come_from_arrays_and_mappings() -> None:
     oracle = Oracle({"monday": True})
     oracle.advance()
     oracle.ask("monday", hw.PAA().decide_one({}))
-    assert [label for _, label in oracle.answers()] == [True]
+    assert [label for _, _, label in oracle.answers()] == [True]
 
 
 def test_an_event_that_it_does_not_know_is_refused() -> None:

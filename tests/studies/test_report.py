@@ -1,7 +1,9 @@
 """Reports: the tables, the page, what few labels are enough for."""
 
+import json
 import math
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -9,6 +11,7 @@ from headwater.studies.figures import figure
 from headwater.studies.plan import LabelDelivery, read_study
 from headwater.studies.report import as_html, as_markdown, crossing, spoken, tables, telling
 from headwater.studies.results import ResultStore
+from headwater.studies.study import write_report
 from headwater.studies.trial import TrialResult
 from headwater.types import TextTable
 
@@ -100,6 +103,44 @@ def test_text_that_means_something_to_html_or_markdown_is_shielded() -> None:
     table = TextTable(("reason",), (("a < b | c",),))
     assert "a &lt; b" in as_html(table)
     assert "a < b \\| c" in as_markdown(table)
+
+
+STRANGE = """"<i>&'$x^2$[/b] \\\\1"""
+"""A name that means something to HTML, to TeX, to rich's markup and to regular expressions."""
+
+
+def test_strange_names_stand_in_the_page_and_its_figure_as_they_are(
+    store: ResultStore, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    quoted = json.dumps(STRANGE)
+    text = STUDY.replace('"T"', quoted).replace("[learners.RPA]", f"[learners.{quoted}]")
+    text = text.replace('data = ["vote", "wdbc"]', f"data.{quoted} = 'vote'")
+    (tmp_path / "strange.toml").write_text(text + "algorithm = 'RPA'\nprinted = " + quoted)
+    study = read_study(tmp_path / "strange.toml")
+    other = ResultStore(tmp_path / "strange", study)
+    for cell in study.cells():
+        for seed in range(3):
+            scores = {"accuracy": 0.5 + seed / 10, "label_rate": cell.rate or 0.0}
+            other.runs[cell, seed] = TrialResult(scores, [], math.nan)
+    svg = ElementTree.fromstring(figure(study, other))
+    assert svg.get("aria-label") == STRANGE
+    assert sum("".join(one.itertext()).strip() == STRANGE for one in svg.iter()) >= 2
+    write_report(study, other, {})
+    html = (tmp_path / "strange/index.html").read_text(encoding="utf-8")
+    assert "<i>" not in html
+    for form, closed in (
+        ("<!doctype html>", ""),
+        ('"utf-8">', '"utf-8"/>'),
+        ('scale=1">', 'scale=1"/>'),
+        ("<details open>", "<details>"),
+    ):
+        html = html.replace(form, closed)
+    page = ElementTree.fromstring(html)
+    titles = [one.text for one in page.iter() if one.tag in ("title", "h1")]
+    assert titles == [STRANGE, STRANGE]
+    cells = ["".join(one.itertext()) for one in page.iter("td")]
+    assert STRANGE in cells
 
 
 def test_counts_are_spoken_in_words() -> None:

@@ -3,6 +3,10 @@
 A command's module is imported when it is called, so that `--help` answers at once.
 """
 
+import io
+import os
+import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -40,14 +44,39 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # a character that it lacks is escaped
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:
+            if error.errno is None:
+                raise
+            if error.filename is None:
+                _give_up_output()
+            mistake = Mistake(f"{error.filename or 'standard output'}: {error.strerror}.")
+            mistake.show()
+            raise SystemExit(mistake.exit_code) from error
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                if sys.stdout is not None:  # as after `>&-`
+                    sys.stdout.flush()
         except HeadwaterError as error:
             raise Mistake(str(error)) from error
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
             raise SystemExit(STOPPED) from None
+
+
+def _give_up_output() -> None:
+    """Let what cannot be written to standard output go; the end of the process would try again."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

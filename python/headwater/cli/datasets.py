@@ -1,11 +1,11 @@
 """`headwater datasets`."""
 
 import dataclasses
-import json
 from pathlib import Path
 
 import click
 
+from headwater.cli.outputs import echo_json
 from headwater.datasets import Entry, entries
 from headwater.datasets import fetch as fetch_dataset
 from headwater.datasets.registry import folder_of
@@ -35,7 +35,7 @@ def datasets(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
             {**dataclasses.asdict(entry), "present": entry.path(folder).exists()}
             for entry in entries()
         ]
-        click.echo(json.dumps(known, indent=2, ensure_ascii=False))
+        echo_json(known)
     else:
         _print_table(entries(), folder)
 
@@ -61,7 +61,7 @@ def _print_table(known: tuple[Entry, ...], folder: Path | None) -> None:
     for head in ("kind", "there", "licence", "source"):
         table.add_column(head, no_wrap=head in ("kind", "there"))
     for entry in known:
-        absent = "fetch" if entry.urls else "no"
+        absent = "fetch" if entry.is_fetchable else "no"
         counts = [entry.n, entry.d, entry.classes]
         table.add_row(
             entry.name,
@@ -76,4 +76,5 @@ def _print_table(known: tuple[Entry, ...], folder: Path | None) -> None:
     console.print(
         f"In {folder_of(folder)}. Those marked fetch can be: headwater datasets fetch NAME.",
         soft_wrap=True,
+        markup=False,
     )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headwater.cli.mistakes import Mistake, check_writable
+from headwater.cli.outputs import check_writable, text_output
 from headwater.cli.printing import drawn
 
 if TYPE_CHECKING:
@@ -90,8 +90,6 @@ def _write_page(finished: "Demo", out: Path, console: "Console") -> None:
             raise
         console.print("No page was written: its plots need matplotlib (pip install matplotlib).")
         return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Mistake(f"--out: {out} cannot be written: {error.strerror}.") from error
-    console.print(f"The page with the plots: {out}", soft_wrap=True)
+    with text_output(out) as file:
+        file.write(text)
+    console.print(f"The page with the plots: {out}", soft_wrap=True, markup=False)

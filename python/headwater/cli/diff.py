@@ -1,12 +1,12 @@
 """`headwater diff`."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from headwater.cli.knowledge import print_line, print_names, spelled
+from headwater.cli.outputs import echo_json
 from headwater.cli.printing import drawn
 from headwater.cli.sources import read_model, top_option
 from headwater.learners.base import Learner
@@ -26,7 +26,7 @@ def diff(before: Path, after: Path, top: int, as_json: bool) -> None:
     """Compare two saved models: weights that changed most, features gained and lost."""
     told = _difference(read_model(before), read_model(after), top)
     if as_json:
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        echo_json(told)
         return
     from rich.console import Console
 

@@ -2,15 +2,20 @@
 
 import csv
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
-from headwater.cli.mistakes import Mistake, check_apart, check_writable, disk
+from headwater.cli.mistakes import Mistake
+from headwater.cli.outputs import (
+    TextOutput,
+    check_apart,
+    check_writable,
+    is_unicode,
+    text_output,
+)
 from headwater.cli.sources import event_options, open_events, read_model, reading
 from headwater.errors import EventError, StepError
 from headwater.inputs.files import EventFile
@@ -55,8 +60,10 @@ def predict(
         check_apart("--out", out, model, *([file] if file != "-" else []))
         check_writable(out)
         as_json = as_json or out.suffix.lower() in JSON_SUFFIXES
-    with _stream(out) as stream, reading(events):
-        count, refused = _write(learner, events, stream, as_json)
+    with text_output(out) as output, reading(events):
+        write = _json_writer if as_json else _csv_writer
+        plain = out is None and not is_unicode()
+        count, refused = _predict(learner, events, write(output, learner.labels, plain))
     if skipped := events.skipped + len(refused):
         click.echo(f"Lines skipped: {skipped:,}", err=True)
         for problem in [*events.problems, *refused][:10]:
@@ -66,21 +73,11 @@ def predict(
         click.echo(f"{name}: there are no events to predict.", err=True)
 
 
-@contextmanager
-def _stream(out: Path | None) -> Iterator[TextIO]:
-    if out is None:
-        yield sys.stdout
-        return
-    with disk(out), out.open("w", newline="", encoding="utf-8") as stream:
-        yield stream
-
-
-def _write(
-    learner: Learner, events: EventFile, stream: TextIO, as_json: bool
+def _predict(
+    learner: Learner, events: EventFile, write: Callable[..., None]
 ) -> tuple[int, list[str]]:
     """One line per event; how many there were, and why some could not be predicted."""
     labels = learner.labels
-    write = _json_writer(stream, labels) if as_json else _csv_writer(stream, labels)
     count = 0
     refused: list[str] = []
     for number, (id, x, _) in enumerate(events.records()):
@@ -98,20 +95,20 @@ def _write(
     return count, refused
 
 
-def _json_writer(stream: TextIO, labels: tuple[Label, ...]) -> Callable[..., None]:
+def _json_writer(output: TextOutput, labels: tuple[Label, ...], plain: bool) -> Callable[..., None]:
     names = [_name(label) for label in labels]
 
     def write(id: Any, prediction: Any, margin: float, asks: float, shares: dict[Any, Any]) -> None:
         line = {"id": id, "prediction": prediction, "margin": margin, "query_probability": asks}
         if labels:
             line["probabilities"] = dict(zip(names, shares.values(), strict=True))
-        stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+        output.write(json.dumps(line, ensure_ascii=plain) + "\n")
 
     return write
 
 
-def _csv_writer(stream: TextIO, labels: tuple[Label, ...]) -> Callable[..., None]:
-    table = csv.writer(stream, lineterminator="\n")
+def _csv_writer(output: TextOutput, labels: tuple[Label, ...], plain: bool) -> Callable[..., None]:
+    table = csv.writer(output, lineterminator="\n")
     columns = [f"probability_{_name(label)}" for label in labels]
     table.writerow(["id", "prediction", "margin", "query_probability", *columns])
 

@@ -1,7 +1,5 @@
 """`headwater run`."""
 
-import json
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,17 +8,15 @@ from typing import Any
 import click
 
 from headwater.cli.knowledge import knowledge, number, print_knowledge, print_line, print_pairs
-from headwater.cli.mistakes import STOPPED, Mistake, check_apart, check_writable, disk
+from headwater.cli.mistakes import Mistake, disk
+from headwater.cli.outputs import check_apart, check_writable, echo_json
 from headwater.cli.settings import build
 from headwater.cli.sources import event_options, open_events, read_model, reading, top_option
+from headwater.cli.stopping import StoppedError, StopWish, stop_wish
 from headwater.errors import EventFileError
 from headwater.inputs.files import EventFile
 from headwater.learners.base import Learner
 from headwater.types import FileRun
-
-
-class StoppedError(Exception):
-    """Ctrl-C, handled between two events."""
 
 
 @click.command()
@@ -78,7 +74,8 @@ def run(
 
     FILE is svmlight, VW text, JSON lines, CSV, TSV, Parquet or Arrow, compressed or not; - is
     standard input. A label is learned only if the learner asks for it; the others are used only to
-    count its errors. Ctrl-C ends the run early: the summary is printed and the model saved.
+    count its errors. Ctrl-C or SIGTERM ends the run early: the summary is printed and the model
+    saved.
     """
     events = open_events(file, form, label, id, on_error)
     if resume is None:
@@ -90,14 +87,34 @@ def run(
     inputs = [Path(file)] if file != "-" else []
     if save is not None:
         check_apart("--save", save, *inputs)
-        check_writable(save, "--save")
+        check_writable(save, "--save", streams=False)
     if decisions is not None:
         check_apart("--decisions", decisions, *inputs, *filter(None, [save, resume]))
-        check_writable(decisions, "--decisions")
+        check_writable(decisions, "--decisions", replaced=False)
 
-    learned_before = model.learned
-    finished, stopped = _carry_out(model, events, decisions, save)
-    _check(finished, events)
+    if file == "-":
+        events.source()  # until there is something to read, there is nothing to save
+    with stop_wish() as wish:
+        _run(model, events, decisions, save, wish, top, as_json)
+
+
+def _run(
+    model: Learner,
+    events: EventFile,
+    decisions: Path | None,
+    save: Path | None,
+    wish: StopWish,
+    top: int,
+    as_json: bool,
+) -> None:
+    """Run, save, sum up."""
+    seen_before, learned_before = model.seen, model.learned
+    finished, stopped = _carry_out(model, events, decisions, save, wish)
+    if stopped and model.seen == seen_before:
+        click.echo("Stopped before the first event; nothing was saved.", err=True)
+        raise SystemExit(wish.exit_code)
+    if not stopped:
+        _check(finished, events)
     if save is not None:
         with disk(save):
             model.save(save)
@@ -111,65 +128,45 @@ def run(
         "decisions": None if decisions is None else str(decisions),
     }
     if as_json:
-        click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
+        echo_json(summary)
     else:
         _print(summary, number_wanted)
     for note in _notes(model, finished):
         click.echo(note, err=True)
     if stopped:
         click.echo("Stopped before the end.", err=True)
-        raise SystemExit(STOPPED)
+        raise SystemExit(wish.exit_code)
 
 
 def _carry_out(
-    model: Learner, events: EventFile, decisions: Path | None, save: Path | None
+    model: Learner,
+    events: EventFile,
+    decisions: Path | None,
+    save: Path | None,
+    wish: StopWish,
 ) -> tuple[FileRun, bool]:
-    """The run, and whether Ctrl-C ended it."""
+    """The run, and whether a signal ended it."""
     latest = FileRun()
-    with reading(events), _bar(events) as show, _heard_between_events(events) as check:
+    with reading(events), _bar(events) as show:
 
         def progress(so_far: FileRun) -> None:
             nonlocal latest
             latest = so_far
             show(so_far)
-            check()
+            wish.check()
 
         try:
+            wish.is_waiting = True
             return model.simulate_file(events, decisions=decisions, progress=progress), False
-        except StoppedError:
+        except (StoppedError, KeyboardInterrupt):
             return latest, True
         except EventFileError as error:
             cure = "" if save is None else " Nothing was saved."
             if events.on_error == "raise" and (", line " in str(error) or ", row " in str(error)):
                 cure += " --on-error skip passes over such lines and counts them."
             raise Mistake(f"{error}{cure}") from error
-
-
-@contextmanager
-def _heard_between_events(events: EventFile) -> Iterator[Callable[[], None]]:
-    """Ctrl-C waits for the next report, which it brings about, so that the counts are right.
-
-    A second one does not wait.
-    """
-    if events.path == "-":
-        events.source()  # until there is something to read, nothing would report
-    pressed = False
-
-    def hear(*_: Any) -> None:
-        nonlocal pressed
-        if pressed:
-            raise KeyboardInterrupt
-        pressed = True
-
-    def check() -> None:
-        if pressed:
-            raise StoppedError
-
-    before = signal.signal(signal.SIGINT, hear)
-    try:
-        yield check
-    finally:
-        signal.signal(signal.SIGINT, before)
+        finally:
+            wish.is_waiting = False
 
 
 @contextmanager
@@ -237,14 +234,16 @@ def _print(summary: dict[str, Any], number_wanted: bool) -> None:
 
     console = Console()
     if number_wanted:
-        quality = [("error, on average", f"{summary['mean_absolute_error']:.4g}")]
+        quality = [("error, on average", _shown(summary["mean_absolute_error"], ".4g"))]
     else:
-        quality = [("errors", f"{summary['errors']:,} ({summary['error_rate']:.2%})")]
+        rate = _shown(summary["error_rate"], ".2%")
+        quality = [("errors", f"{summary['errors']:,} ({rate})")]
+    asked = _shown(summary["asked_share"], ".2%")
     pairs = [
         ("events", summary["events"]),
         ("with a label in the file", summary["labelled"]),
         *quality,
-        ("labels asked for", f"{summary['asked']:,} ({summary['asked_share']:.2%})"),
+        ("labels asked for", f"{summary['asked']:,} ({asked})"),
         ("labels learned", summary["learned"]),
         ("lines skipped", summary["skipped"]),
         ("features learned from", summary["features"]),
@@ -256,6 +255,11 @@ def _print(summary: dict[str, Any], number_wanted: bool) -> None:
         if summary[what]:
             said = "The model" if what == "saved" else "The decisions"
             print_line(console, f"{said}: {summary[what]}")
+
+
+def _shown(value: float | None, form: str) -> str:
+    """A number; one that is not known, as of a run stopped before a label came, is a dash."""
+    return "-" if value is None else format(value, form)
 
 
 def _notes(model: Learner, finished: FileRun) -> Iterator[str]:

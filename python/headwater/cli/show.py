@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from headwater.cli.knowledge import knowledge, print_knowledge, print_pairs, spelled
+from headwater.cli.outputs import echo_json
 from headwater.cli.sources import read_model, top_option
 from headwater.learners.model_file import write_header
 
@@ -31,7 +32,7 @@ def show(model: Path, top: int, as_json: bool) -> None:
         **knowledge(learner, top),
     }
     if as_json:
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        echo_json(told)
         return
     from rich.console import Console
 

@@ -1,6 +1,5 @@
 """`headwater study`."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +26,7 @@ def study(
     FILE is a TOML file, or the name of a study that comes with the package. A study that was
     stopped continues where it stopped.
     """
+    from headwater.studies.own_modules import make_importable
     from headwater.studies.plan import read_study
     from headwater.studies.study import packaged
 
@@ -37,8 +37,8 @@ def study(
             f"study: there is no file {file}, and no packaged study of that name; there are"
             f" {', '.join(known)}."
         )
-    sys.path.insert(0, str(path.resolve().parent))  # its own modules lie beside it
     plan = read_study(path)
+    make_importable(plan, path.resolve().parent)
     if repeats is not None:
         plan = replace(plan, repeats=repeats)
     place = out or Path(f"{plan.name}-results")

@@ -76,6 +76,7 @@ def carry_out_live(
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from headwater.cli.knowledge import print_line
     from headwater.cli.printing import drawn
     from headwater.studies.comparison import compare
     from headwater.studies.report import reasons, short_table, tables, verdict
@@ -96,7 +97,7 @@ def carry_out_live(
     check_there(studies, folder, is_needed=not command)
     console = Console()
     bars = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:3.0f} %"),
         TextColumn("{task.fields[what]}"),
@@ -123,9 +124,9 @@ def carry_out_live(
             if not found or part.name != "table":
                 console.print(drawn(part.table, f"{study.title}. {part.title}"))
         for reason in reasons(found):
-            console.print(reason, soft_wrap=True)
+            print_line(console, reason)
         if said := verdict(study, store):
-            console.print(said + "\n")
+            print_line(console, said + "\n")
     if command:
         summarise(done, out, command)
-    console.print(f"The report with the figures: {out / 'index.html'}", soft_wrap=True)
+    print_line(console, f"The report with the figures: {out / 'index.html'}")

@@ -123,8 +123,12 @@ def load(name: str | Entry, folder: str | Path | None = None) -> Dataset:
 def how_to_get(entry: Entry) -> str:
     """How to get a data set that is missing."""
     place = f"{entry.name}.svm.gz into the folder that {FOLDER_VARIABLE} names"
-    if entry.urls:
+    if entry.is_fetchable:
         return f"`headwater datasets fetch {entry.name}` gets it, or put {place}."
+    if entry.urls:
+        return (
+            f"Get it from {' and '.join(entry.urls)} and put it as gzipped svmlight text {place}."
+        )
     return f"It comes from: {entry.source}. Put it as gzipped svmlight text {place}."
 
 

@@ -4,7 +4,6 @@ import bz2
 import gzip
 import hashlib
 import lzma
-import os
 import tempfile
 import zlib
 from pathlib import Path
@@ -16,6 +15,7 @@ from headwater.datasets.dataset import check_counts, check_text, how_to_get, loa
 from headwater.datasets.registry import Entry, entry
 from headwater.datasets.svmlight import SvmlightRows, format_svmlight, read_svmlight
 from headwater.errors import DatasetError
+from headwater.learners.whole_file import write_file
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -40,7 +40,7 @@ def fetch(
     Parameters
     ----------
     name
-        A name that `entries` lists with an address, or an entry of your own.
+        A name that `entries` lists with an address and a checksum, or such an entry of your own.
     folder
         Where to store it; None: where `load` looks.
     mirror
@@ -64,6 +64,9 @@ def fetch(
     path = known.path(folder)
     if _is_there(known, folder):
         return path
+    if not known.is_fetchable:
+        missing = "its checksum (SHA-256) is not known, and nothing is fetched unchecked"
+        raise DatasetError(f"{known.name}: {missing}. {how_to_get(known)}")
     urls = known.urls
     if mirror is not None:
         urls = tuple(f"{mirror.rstrip('/')}/{url.rpartition('/')[2]}" for url in urls)
@@ -78,9 +81,7 @@ def fetch(
             text = format_svmlight(rows)
             check_counts(known, where, rows)
             check_text(known, where, hashlib.sha256(text).hexdigest())
-            new = Path(workshop) / path.name
-            new.write_bytes(gzip.compress(text, mtime=0))
-            os.replace(new, path)
+            write_file(path, gzip.compress(text, mtime=0))
     except OSError as reason:
         why = f"{path} cannot be written: {reason.strerror}"
         raise DatasetError(f"{known.name}: {why}.") from reason

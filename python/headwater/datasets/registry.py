@@ -35,7 +35,7 @@ class Entry:
     sparse
         Whether values that are not stored are absent, as in text; else they are 0, an observation.
     sha256
-        Checksum of the svmlight text, uncompressed; None: not known.
+        Checksum of the svmlight text, uncompressed; None: not known, and it is not fetched.
     urls
         Addresses of its rows as svmlight text, in consecutive parts; may be empty.
     source
@@ -65,6 +65,11 @@ class Entry:
     source: str = ""
     licence: str = ""
     note: str = ""
+
+    @property
+    def is_fetchable(self) -> bool:
+        """Whether `fetch` can get it: there is an address, and a checksum to know it by."""
+        return bool(self.urls) and self.d is not None and self.sha256 is not None
 
     def path(self, folder: str | Path | None = None) -> Path:
         """Where its file is looked for: in `folder`, else in `$HEADWATER_DATA`, else in a cache."""

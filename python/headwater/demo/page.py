@@ -128,7 +128,9 @@ def _plots(demo: Demo) -> str:
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "headwater"}):
+    with matplotlib.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": "headwater", "text.parse_math": False}
+    ):
         figure = Figure(figsize=(5.4, 6.6), layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True)
         _draw_error_rates(above, demo)
@@ -140,7 +142,8 @@ def _plots(demo: Demo) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     title = "Error rate and labels asked for along the stream, for each learner"
-    return re.sub(r'width="[^"]*" height="[^"]*"', f'role="img" aria-label="{title}"', svg, count=1)
+    label = f'role="img" aria-label="{escape(title)}"'
+    return re.sub(r'width="[^"]*" height="[^"]*"', lambda _: label, svg, count=1)
 
 
 def _draw_error_rates(axes: "Axes", demo: Demo) -> None:

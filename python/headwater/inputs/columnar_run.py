@@ -1,9 +1,10 @@
 """Runs a learner over a Parquet or Arrow file, a few thousand rows at a time."""
 
 import csv
+import io
 import json
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,10 +109,28 @@ def _writer(
     """What writes decisions to a file, as the core does for other files."""
     if path is None:
         return lambda ids, trace, first: None
-    file = stack.enter_context(Path(path).open("w", newline="", encoding="utf-8"))  # noqa: SIM115
-    table = csv.writer(file, lineterminator="\n") if path.lower().endswith(".csv") else None
+    file = stack.enter_context(Path(path).open("wb", buffering=0))  # noqa: SIM115
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n") if path.lower().endswith(".csv") else None
     if table is not None:
         table.writerow(FIELDS)
+    whole = 0
+
+    def hand_over() -> None:
+        """Write the text so far; if that fails, what is there of it is taken back."""
+        nonlocal whole
+        data = text.getvalue().encode()
+        text.seek(0)
+        text.truncate()
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[file.write(rest) :]
+        except OSError as error:
+            with suppress(OSError):
+                file.truncate(whole)
+            raise type(error)(error.errno, error.strerror, path) from None
+        whole += len(data)
 
     def write(ids: Sequence[Id | None], trace: Trace, first: int) -> None:
         columns = trace.prediction, trace.margin, trace.query_probability, trace.asked
@@ -119,9 +138,11 @@ def _writer(
         for number, (id, *fields) in enumerate(rows, first):
             line = [number if id is None else id, *fields]
             if table is None:
-                file.write(json.dumps(dict(zip(FIELDS, line, strict=True))) + "\n")
+                text.write(json.dumps(dict(zip(FIELDS, line, strict=True))) + "\n")
             else:
                 words = {True: "true", False: "false"}
                 table.writerow([words[f] if isinstance(f, bool) else f for f in line])
+        hand_over()
 
+    hand_over()
     return write

@@ -73,7 +73,7 @@ class Oracle:
             raise ParameterError("Oracle: wrong needs at least two different labels.")
         self._random = random.Random(seed)
         self._now = 0
-        self._due: list[tuple[int, int, Decision, Label]] = []  # time, number, question, answer
+        self._due: list[tuple[int, int, Id, Decision, Label]] = []  # time, number, question, answer
         self._count = 0
         self.price = price
         self.asked = 0
@@ -111,19 +111,19 @@ class Oracle:
         if errs < self._wrong:
             others = [one for one in self._known if one != label]
             label = others[int(other * len(others))]
-        self._put(due, decision, label)
+        self._put(due, id, decision, label)
         if repeats < self._twice:
-            self._put(due + 1, decision, label)
+            self._put(due + 1, id, decision, label)
 
-    def _put(self, due: int, decision: Decision, label: Label) -> None:
+    def _put(self, due: int, id: Id, decision: Decision, label: Label) -> None:
         self._count += 1
-        heapq.heappush(self._due, (due, self._count, decision, label))
+        heapq.heappush(self._due, (due, self._count, id, decision, label))
 
-    def answers(self) -> Iterator[tuple[Decision, Label]]:
+    def answers(self) -> Iterator[tuple[Id, Decision, Label]]:
         """What has been answered by now."""
         while self._due and self._due[0][0] <= self._now:
-            _, _, decision, label = heapq.heappop(self._due)
-            yield decision, label
+            _, _, id, decision, label = heapq.heappop(self._due)
+            yield id, decision, label
 
 
 def _read_labels(labels: Any) -> dict[Id, Any]:

@@ -17,9 +17,10 @@ from headwater.errors import ModelFileError, ParameterError
 from headwater.inputs import batches, frames
 from headwater.inputs.files import EventFile, Format, OnError
 from headwater.inputs.files import open as open_file
-from headwater.learners.model_file import read_header, write_file, write_header
+from headwater.learners.model_file import read_header, write_header
 from headwater.learners.parts import Parts
 from headwater.learners.shared_parameters import shares
+from headwater.learners.whole_file import write_file
 from headwater.parameters import CLASSES, SEED, check_fields, whole_from
 from headwater.rules.component import shown
 from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Task, Trace
@@ -320,7 +321,10 @@ class Learner(_core.Learner):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole state to a file; a learner loaded from it continues bit for bit.
 
-        The file is written completely or not at all. `docs/model-file.md` describes its format.
+        The file is there whole or not at all: whoever reads it, and whatever happens meanwhile,
+        finds the old model or the new one. A symbolic link is followed, rights stay as they were,
+        a read-only file and what is no regular file are refused with an OSError. The format is
+        described in `docs/model-file.md`.
 
         Examples
         --------

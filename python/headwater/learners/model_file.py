@@ -1,11 +1,8 @@
-"""A model's header as JSON, and a file that is written completely or not at all."""
+"""A model's header as JSON."""
 
 import json
-import os
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from typing import Any
 
 from headwater.errors import ParameterError
@@ -29,24 +26,6 @@ def read_header(text: str) -> tuple[str, dict[str, Any]]:
         case {"class": str(name), "parameters": dict(parameters)} if len(header) == 2:
             return name, {key: _from_plain(value) for key, value in parameters.items()}
     raise ParameterError("it does not name a class and its parameters.")
-
-
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that a reader finds either the old file or the complete new one."""
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with open(partial, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise type(error)(error.errno, error.strerror, str(target)) from None
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
 
 
 def _to_plain(value: Any) -> Any:

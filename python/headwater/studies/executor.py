@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from headwater import datasets
 from headwater.catalogue import algorithm
 from headwater.errors import ParameterError
+from headwater.studies.own_modules import ModuleArchive, pack
 from headwater.studies.plan import Cell, DataPlan, Study
 from headwater.studies.protocol import load, split
 from headwater.studies.results import Choices, ResultStore, Runs
@@ -194,7 +195,21 @@ def in_parallel(tasks: Iterable[Task], jobs: int, backend: str) -> Iterator[tupl
     order = sorted(tasks, key=lambda task: -task.cost)
     if not order or (jobs == 1 and backend == "loky"):
         yield from ((task, task()) for task in order)
-        return
+    elif backend == "ray":
+        yield from _on_ray(order, pack(order[0].study))
+    else:
+        archive = pack(order[0].study) if backend == "dask" else ModuleArchive(b"")
+        yield from _by_joblib(order, jobs, backend, archive)
+
+
+def _done(task: Task, archive: ModuleArchive) -> tuple[Task, Any]:
+    archive.install()
+    return task, task()
+
+
+def _by_joblib(
+    order: list[Task], jobs: int, backend: str, archive: ModuleArchive
+) -> Iterator[tuple[Task, Any]]:
     joblib = _needed("joblib", "several jobs need joblib: pip install headwater[studies].")
     with (
         warnings.catch_warnings(),
@@ -204,11 +219,19 @@ def in_parallel(tasks: Iterable[Task], jobs: int, backend: str) -> Iterator[tupl
         # Workers that have grown are replaced, which loses nothing and needs no warning.
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
         work = joblib.Parallel(return_as="generator_unordered", pre_dispatch="3*n_jobs")
-        yield from work(joblib.delayed(_done)(task) for task in order)
+        yield from work(joblib.delayed(_done)(task, archive) for task in order)
 
 
-def _done(task: Task) -> tuple[Task, Any]:
-    return task, task()
+def _on_ray(order: list[Task], archive: ModuleArchive) -> Iterator[tuple[Task, Any]]:
+    """By Ray itself: joblib's way to it gives no result before the last."""
+    ray = _needed("ray", "the backend ray needs it: pip install ray.")
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False, logging_level="ERROR")
+    remote = ray.remote(_done)
+    waiting = [remote.remote(task, archive) for task in order]
+    while waiting:
+        ready, waiting = ray.wait(waiting)
+        yield from ray.get(ready)
 
 
 @contextmanager
@@ -224,8 +247,6 @@ def _cluster(backend: str, jobs: int) -> Iterator[None]:
             with distributed.Client(**own, **({} if address else {"dashboard_address": None})):
                 yield
             return
-    elif backend == "ray":
-        _needed("ray.util.joblib", "the backend ray needs it: pip install ray.").register_ray()
     yield
 
 

@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Callable
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +73,7 @@ def _drawn(study: Study, panels: dict[str, dict[str, list[Point]]], title: str) 
     style: Any = {
         "svg.hashsalt": "headwater",
         "svg.fonttype": "none",
+        "text.parse_math": False,  # a $ in a name is a $
         "font.family": "sans-serif",
         "font.size": 8,
     }
@@ -98,8 +100,8 @@ def _drawn(study: Study, panels: dict[str, dict[str, list[Point]]], title: str) 
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    name = title.replace('"', "'")
-    return re.sub(r'width="[^"]*" height="[^"]*"', f'role="img" aria-label="{name}"', svg, count=1)
+    label = f'role="img" aria-label="{escape(title)}"'
+    return re.sub(r'width="[^"]*" height="[^"]*"', lambda _: label, svg, count=1)
 
 
 def _lines(study: Study, store: ResultStore, data: str) -> dict[str, list[Point]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headwater._core import __version__
+from headwater.learners.whole_file import write_file
 from headwater.studies.plan import Cell, Study
 from headwater.studies.trial import Chosen, TrialResult
 
@@ -139,11 +140,14 @@ class ResultStore:
         }
 
     def _append(self, name: str, lines: Iterable[dict[str, Any]]) -> None:
-        with (self.folder / name).open("a", encoding="utf-8") as file:
-            for line in lines:
-                file.write(json.dumps(line) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        path = self.folder / name
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(line) + "\n" for line in lines)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, str(path)) from None
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
         """The whole lines of a file; one that a crash cut off is taken away."""
@@ -153,7 +157,7 @@ class ResultStore:
         text = path.read_bytes()
         whole = text[: text.rfind(b"\n") + 1]
         if len(whole) < len(text):
-            path.write_bytes(whole)
+            write_file(path, whole)
         for line in whole.splitlines():
             yield json.loads(line)
 
@@ -185,8 +189,5 @@ def _number(value: float | None) -> float:
 
 
 def _write(path: Path, lines: Iterable[dict[str, Any]]) -> None:
-    """Write a file completely or not at all."""
-    beside = path.with_suffix(".new")
-    with beside.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(line) + "\n" for line in lines)
-    beside.replace(path)
+    """Write a file whole or not at all."""
+    write_file(path, "".join(json.dumps(line) + "\n" for line in lines).encode())

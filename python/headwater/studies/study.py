@@ -20,6 +20,7 @@ from typing import Any
 from headwater import datasets
 from headwater._core import __version__
 from headwater.errors import ParameterError
+from headwater.learners.whole_file import write_file
 from headwater.studies.comparison import our_cell
 from headwater.studies.executor import Progress, available, execute
 from headwater.studies.figures import means_figure
@@ -164,6 +165,6 @@ def write(path: Path, text: str) -> None:
     """Write a text, or say why it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_file(path, text.encode())
     except OSError as error:
         raise ParameterError(f"{path}: cannot be written: {error.strerror}.") from error
