@@ -627,7 +627,11 @@ def test_a_header_that_comes_slowly_is_waited_for(tmp_path: Path) -> None:
 # A file says what a dict says
 
 scalars = st.one_of(
-    st.none(), st.booleans(), st.floats().filter(lambda v: not 1e150 < abs(v) < math.inf), st.integers(-(2**70), 2**70), st.text(max_size=8)
+    st.none(),
+    st.booleans(),
+    st.floats().filter(lambda v: not 1e150 < abs(v) < math.inf),
+    st.integers(-(2**70), 2**70),
+    st.text(max_size=8),
 )
 events = st.dictionaries(st.text(max_size=8).filter(lambda name: name != "y"), scalars, max_size=8)
 
