@@ -404,7 +404,7 @@ def test_an_event_that_the_model_refuses_is_named_or_skipped(model: Path, tmp_pa
     path.write_text('{"rain-01": 1}\n{"(intercept)": 1}\n{"rain-01":\n{"rain-01": 2}\n')
     stopped = call("predict", model, path)
     assert stopped.exit_code == 2
-    assert "odd.jsonl, event 1: event: feature '(intercept)' is the learner's own" in stopped.stderr
+    assert "odd.jsonl, event 1: feature '(intercept)' is the learner's own" in stopped.stderr
     skipped = call("predict", model, path, "--on-error", "skip")
     assert skipped.exit_code == 0
     assert "Lines skipped: 2" in skipped.stderr

@@ -210,6 +210,18 @@ def test_parquet_and_arrow_give_the_bytes_of_the_event_loop(
     assert sum(len(y) for _, y in hw.open(path, id="id").batches(777)) == len(stream)
 
 
+def test_a_step_that_is_refused_names_the_row_of_the_file_once(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "events.parquet"
+    values = [float(n % 5) for n in range(5_000)]
+    values[4_500] = 1e200
+    pq.write_table(pa.table({"a": values, "y": [n % 2 for n in range(5_000)]}), path)
+    with pytest.raises(StepError, match=r"events\.parquet, row 4501: values must lie"):
+        hw.Linear().simulate_file(path)
+
+
 def test_a_bad_row_of_parquet_is_named_and_those_before_it_are_learned(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq

@@ -85,7 +85,8 @@ def _predict(
             prediction, margin, _, probability, _ = learner._explain(x)
             shares = learner.predict_proba_one(x) if labels else {}
         except (EventError, StepError) as error:
-            problem = f"{events.path}, event {number}: {error}"
+            reason = str(error).removeprefix("event: ")
+            problem = f"{events.path}, event {number}: {reason}"
             if events.on_error == "raise":
                 raise Mistake(problem) from error
             refused.append(problem)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater import _core
-from headwater.errors import EventError, LabelError
+from headwater.errors import EventError, LabelError, StepError
 from headwater.inputs import batches
 from headwater.inputs.files import EventFile
 from headwater.inputs.records import EventBatch
@@ -49,9 +50,11 @@ def simulate_columnar(
                         middle = (start + stop) // 2
                         waiting += [(middle, stop), (start, middle)]
                         continue
-                    reason = str(error).partition(": ")[2]
+                    reason = str(error).partition(": ")[2].removeprefix("event: ")
                     reader.skip(type(error)(f"{file.path}, row {reader.rows[start]}: {reason}"))
                     continue
+                except StepError as error:
+                    raise _of_the_file(error, file.path, reader.rows[start:stop]) from None
                 predicted = batches.predictions(task, *found[:2], learner.labels)
                 trace = Trace(predicted, *found[1:])
                 write(batch.ids[start:stop], trace, run.events)
@@ -59,6 +62,14 @@ def simulate_columnar(
             if progress is not None:
                 progress(replace(run, skipped=reader.skipped, problems=tuple(reader.problems)))
     return replace(run, skipped=reader.skipped, problems=tuple(reader.problems))
+
+
+def _of_the_file(error: StepError, path: str, rows: Sequence[int]) -> StepError:
+    """An error of a batch, which counts its rows from 0, as one of the file."""
+    found = re.match(r"X, row (\d+): (?:event: )?", str(error))
+    if found is None:
+        return error
+    return StepError(f"{path}, row {rows[int(found[1])]}: {str(error)[found.end() :]}")
 
 
 def _part(batch: EventBatch, start: int, stop: int) -> Rows:
