@@ -191,7 +191,7 @@ EVENTS = [
         EventError,
         "'sky=blue' appears twice",
     ),
-    Row("two indicators differ", learn({1: "x", "1": "x"}), EventError, "there twice"),
+    Row("two indicators differ", learn({1: "x", "1": "x"}), EventError, "appears twice"),
     Row("a number names one feature", learn({1: 1.0, Index(1): 2.0}), EventError, "twice"),
     Row("a name is listed once", learn(Pairs(("a", 1.0), ("a", 2.0))), EventError, "twice"),
     Row(

@@ -143,5 +143,5 @@ def test_it_reads_what_scikit_learn_reads(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_unpacked_is_refused_by_name(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "odd.svm.gz"
     path.write_bytes(damage)
-    with pytest.raises(DatasetError, match=r"odd\.svm\.gz: it cannot be read on .*\.$"):
+    with pytest.raises(DatasetError, match=r"odd\.svm\.gz: it cannot be read after .*\.$"):
         read_svmlight(path, 3)

@@ -129,9 +129,7 @@ fn check_columns(
     for &column in row {
         if std::mem::replace(&mut last_row_of[column as usize], number) == number {
             let name = columns.name(column as usize);
-            return Err(Error::Event(format!(
-                "X, row {number}: feature {name} appears twice."
-            )));
+            return Err(Error::Event(format!("X, row {number}: feature {name} appears twice.")));
         }
     }
     Ok(())

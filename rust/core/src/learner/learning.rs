@@ -71,7 +71,7 @@ impl Learner {
     ) -> Result<bool, Error> {
         if decision.asked {
             let given = &features[..features.len() - self.own_names().len()];
-            self.open.check(decision.number, fingerprint(given))?;
+            self.open.check(decision.number, fingerprint(decision.margin, given))?;
         }
         let grew = self.learn_decided(features, names, label, decision.weight(), products)?;
         self.open.close(decision.number);

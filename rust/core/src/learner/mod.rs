@@ -266,7 +266,7 @@ impl Learner {
 
     fn open_question(&mut self, decision: &Decision, features: &[FeatureValue]) {
         let given = &features[..features.len() - self.own_ids.len()];
-        self.open.add(decision.number, fingerprint(given));
+        self.open.add(decision.number, fingerprint(decision.margin, given));
     }
 
     /// A number that learners with the same parameters share, and others hardly ever.

@@ -88,13 +88,15 @@ impl OpenQuestionsState {
     }
 }
 
-/// 64 bits that tell the events of a stream apart, from their values as the model uses them.
-pub fn fingerprint(features: &[FeatureValue]) -> u64 {
+/// 64 bits that tell decisions apart: from the margin, in which all features have a part, and from a few
+/// of the values as the model uses them.
+pub fn fingerprint(margin: f64, features: &[FeatureValue]) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |hash: u64, feature: &FeatureValue| {
-        (hash.rotate_left(23) ^ feature.value.to_bits()).wrapping_mul(ODD)
-    };
-    features.iter().fold(features.len() as u64, mix)
+    const FEW: usize = 4;
+    let mix = |hash: u64, value: f64| (hash.rotate_left(23) ^ value.to_bits()).wrapping_mul(ODD);
+    let (first, last) = (features.iter().take(FEW), features.iter().rev().take(FEW));
+    let few = first.chain(last).map(|feature| feature.value);
+    few.fold(mix(features.len() as u64, margin), mix)
 }
 
 #[cfg(test)]
@@ -128,10 +130,11 @@ mod tests {
     #[test]
     fn events_that_differ_in_value_order_or_length_have_other_fingerprints() {
         let prints = [&[1.0, 2.0][..], &[2.0, 1.0], &[1.0], &[1.0, 2.0, 0.0], &[], &[-0.0], &[0.0]]
-            .map(|values| fingerprint(&features(values)));
+            .map(|values| fingerprint(0.0, &features(values)));
         for (i, a) in prints.iter().enumerate() {
             assert!(prints[..i].iter().all(|b| a != b));
         }
+        assert_ne!(prints[0], fingerprint(1.0, &features(&[1.0, 2.0])));
     }
 
     #[test]

@@ -353,7 +353,9 @@ mod tests {
     #[test]
     fn another_file_and_another_version_are_told_apart() {
         let mut file = bytes_of(&after_stream(linear(PA)));
-        assert!(split(b"PK\x03\x04 and more").unwrap_err().to_string().contains("not a model file"));
+        assert!(
+            split(b"PK\x03\x04 and more").unwrap_err().to_string().contains("not a model file")
+        );
         file[8..12].copy_from_slice(&(VERSION + 1).to_le_bytes());
         let expected = format!("has version {}, this program reads version {VERSION}", VERSION + 1);
         assert!(split(&file).unwrap_err().to_string().contains(&expected));
