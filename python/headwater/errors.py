@@ -52,7 +52,7 @@ class PoisonedError(HeadwaterError, RuntimeError):
     """A fault inside the core interrupted a learner half-way; it cannot be used any more."""
 
 
-class OutputError(HeadwaterError, OSError):
+class OutputError(HeadwaterError, RuntimeError):
     """What a run writes cannot be written; what was written and what was learned agree."""
 
 

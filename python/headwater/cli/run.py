@@ -13,7 +13,7 @@ from headwater.cli.outputs import check_apart, check_writable, echo_json
 from headwater.cli.settings import build
 from headwater.cli.sources import event_options, open_events, read_model, reading, top_option
 from headwater.cli.stopping import StoppedError, StopWish, stop_wish
-from headwater.errors import EventFileError
+from headwater.errors import EventFileError, OutputError
 from headwater.inputs.files import EventFile
 from headwater.learners.base import Learner
 from headwater.types import FileRun
@@ -165,6 +165,8 @@ def _carry_out(
             if events.on_error == "raise" and (", line " in str(error) or ", row " in str(error)):
                 cure += " --on-error skip passes over such lines and counts them."
             raise Mistake(f"{error}{cure}") from error
+        except OutputError as error:
+            raise Mistake(f"{error}{'' if save is None else ' Nothing was saved.'}") from error
         finally:
             wish.is_waiting = False
 

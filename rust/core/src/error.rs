@@ -47,4 +47,26 @@ impl fmt::Display for Error {
     }
 }
 
+impl Error {
+    /// The same about an event or a label whose place is known.
+    #[must_use]
+    pub fn placed(self, place: &str) -> Self {
+        let said =
+            |text: String| format!("{place}: {}", text.strip_prefix("event: ").unwrap_or(&text));
+        match self {
+            Self::Event(text) => Self::Event(said(text)),
+            Self::Step(text) => Self::Step(said(text)),
+            Self::Label(text) => Self::Label(said(text)),
+            Self::File(text) => Self::File(said(text)),
+            other @ (Self::Parameter(_)
+            | Self::State(_)
+            | Self::Busy(_)
+            | Self::Answer(_)
+            | Self::Poisoned(_)
+            | Self::Output(_)
+            | Self::Interrupted) => other,
+        }
+    }
+}
+
 impl std::error::Error for Error {}

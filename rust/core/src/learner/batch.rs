@@ -375,12 +375,9 @@ impl<'a> RowReader<'a> {
 }
 
 fn at_row(row: usize, error: Error) -> Error {
-    match error {
-        Error::Event(text) => Error::Event(format!("X, row {row}: {text}")),
-        Error::Label(text) => Error::Label(format!("y, row {row}: {text}")),
-        Error::Step(text) => {
-            Error::Step(format!("X, row {row}: {text} The rows before it were done."))
-        }
+    let place = if matches!(error, Error::Label(_)) { "y" } else { "X" };
+    match error.placed(&format!("{place}, row {row}")) {
+        Error::Step(text) => Error::Step(format!("{text} The rows before it were done.")),
         other => other,
     }
 }
@@ -614,7 +611,7 @@ mod tests {
         let labels = labels(&learner);
         let refused = learner.learn_many(&batch, &labels, |_| true);
         let Err(Error::Step(sentence)) = refused else { panic!("{refused:?}") };
-        assert!(sentence.starts_with("X, row 2: event: ") && sentence.ends_with("were done."));
+        assert!(sentence.starts_with("X, row 2: its values") && sentence.ends_with("were done."));
         assert_eq!(learner.learned(), 2);
     }
 

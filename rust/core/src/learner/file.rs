@@ -81,7 +81,7 @@ impl Learner {
                     let given = RecordNames { line, header, texts: &texts, places: &places };
                     let step = pass.step(self, &mut record, &given, run, decisions);
                     (record.places, record.texts) = (places, texts);
-                    step.map_err(|error| at_line(reader, error))
+                    step.map_err(|error| error.placed(&reader.here()))
                 }
                 Err(RecordError::Line(reason)) => Err(reader.error(RecordError::Line(reason))),
                 Err(RecordError::Paused) => {
@@ -158,17 +158,6 @@ impl Pass {
         let parsed = self.labels.read(label)?;
         self.labels.learn(&parsed, label);
         Ok(parsed.target)
-    }
-}
-
-fn at_line(reader: &Reader, error: Error) -> Error {
-    let here = reader.here();
-    match error {
-        Error::File(text) => Error::File(format!("{here}: {text}")),
-        Error::Event(text) => Error::Event(format!("{here}: {text}")),
-        Error::Label(text) => Error::Label(format!("{here}: {text}")),
-        Error::Step(text) => Error::Step(format!("{here}: {text}")),
-        other => other,
     }
 }
 
@@ -296,7 +285,7 @@ mod tests {
     fn an_error_names_its_line_and_the_lines_before_are_done() {
         for (bad, part) in [
             ("1 1:x", "f, line 2: "),
-            ("1 1:1e200", "f, line 2: event: "),
+            ("1 1:1e200", "f, line 2: "),
             ("5 1:1", "f, line 2: label: "),
             ("1 2:1 2:2", "f, line 2: "),
         ] {

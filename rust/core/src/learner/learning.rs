@@ -82,6 +82,7 @@ impl Learner {
     /// learner's own at the end. `weight` is the weight of the label in the calibration, `products` are those
     /// of the decision if nothing was learned since. New names get their ids, which are filled in. True if
     /// there were any. If features are evicted, all earlier ids are invalid.
+    #[inline]
     pub(super) fn learn_decided(
         &mut self,
         features: &mut [FeatureValue],

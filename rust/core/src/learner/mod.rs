@@ -285,6 +285,7 @@ impl Learner {
         Ok(self.ask(features, scaled)?.asked)
     }
 
+    #[inline]
     fn ask(&mut self, features: &[FeatureValue], scaled: Scaled) -> Result<Decision, Error> {
         let score = self.model.score(features, &self.draws)?;
         if score.squared_norm.is_none_or(|norm| norm > SAFE_NORM) {

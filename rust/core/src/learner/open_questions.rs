@@ -13,6 +13,9 @@ const MOST: usize = 1_000_000;
 /// Open questions by the number of their event, with a fingerprint of the event.
 #[derive(Clone, Debug, Default)]
 pub struct OpenQuestions {
+    /// The last one, which most often is answered before the next is asked.
+    newest: Option<(u64, u64)>,
+    /// The others.
     fingerprints: BTreeMap<u64, u64>,
 }
 
@@ -30,16 +33,25 @@ impl OpenQuestions {
     }
 
     fn add_bounded(&mut self, number: u64, fingerprint: u64, most: usize) {
-        self.fingerprints.insert(number, fingerprint);
-        if self.fingerprints.len() > most {
-            self.fingerprints.pop_first();
+        if let Some((number, fingerprint)) = self.newest.replace((number, fingerprint)) {
+            self.fingerprints.insert(number, fingerprint);
+            if self.fingerprints.len() >= most {
+                self.fingerprints.pop_first();
+            }
+        }
+    }
+
+    fn get(&self, number: u64) -> Option<u64> {
+        match self.newest {
+            Some((newest, fingerprint)) if newest == number => Some(fingerprint),
+            Some(_) | None => self.fingerprints.get(&number).copied(),
         }
     }
 
     /// Refuse an answer to a question that is not open, or that was about another event.
     pub fn check(&self, number: u64, fingerprint: u64) -> Result<(), Error> {
-        match self.fingerprints.get(&number) {
-            Some(&kept) if kept == fingerprint => Ok(()),
+        match self.get(number) {
+            Some(kept) if kept == fingerprint => Ok(()),
             Some(_) => Err(Error::Answer(
                 "answer: this decision is not about the event that this learner asked about; another \
                  learner made it, or it was altered."
@@ -55,14 +67,17 @@ impl OpenQuestions {
 
     /// The question was answered.
     pub fn close(&mut self, number: u64) {
-        self.fingerprints.remove(&number);
+        if self.newest.is_some_and(|(newest, _)| newest == number) {
+            self.newest = None;
+        } else {
+            self.fingerprints.remove(&number);
+        }
     }
 
     pub fn state(&self) -> OpenQuestionsState {
-        OpenQuestionsState {
-            numbers: self.fingerprints.keys().copied().collect(),
-            fingerprints: self.fingerprints.values().copied().collect(),
-        }
+        let others = self.fingerprints.iter().map(|(&number, &fingerprint)| (number, fingerprint));
+        let (numbers, fingerprints) = others.chain(self.newest).unzip();
+        OpenQuestionsState { numbers, fingerprints }
     }
 
     /// Put a saved state back, of a learner that has seen so many events.
@@ -77,7 +92,10 @@ impl OpenQuestions {
         {
             return Err("an open question is about an event that there was not");
         }
-        self.fingerprints = numbers.iter().copied().zip(fingerprints.iter().copied()).collect();
+        self.newest = None;
+        for (&number, &fingerprint) in numbers.iter().zip(fingerprints) {
+            self.add(number, fingerprint);
+        }
         Ok(())
     }
 }
@@ -144,7 +162,8 @@ mod tests {
         open.add(9, 6);
         let mut restored = OpenQuestions::default();
         restored.adopt(&open.state(), 9).unwrap();
-        assert_eq!(restored.fingerprints, open.fingerprints);
+        assert_eq!(restored.state().numbers, [2, 9]);
+        assert_eq!(restored.state().fingerprints, [5, 6]);
         assert!(restored.adopt(&open.state(), 8).is_err());
         for numbers in [vec![2, 2], vec![0, 1], vec![3, 1], vec![1]] {
             let state = OpenQuestionsState { numbers, fingerprints: vec![0, 0] };

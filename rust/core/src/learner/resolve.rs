@@ -172,14 +172,6 @@ impl NameResolver {
                 self.ids.find(&learner.vocabulary, given, position)
             };
         }
-        let is_unknown = |some, feature: &FeatureValue| some | (feature.id == UNKNOWN);
-        if event.features.iter().fold(false, is_unknown) {
-            for (position, feature) in event.features.iter().enumerate() {
-                if feature.id == UNKNOWN {
-                    given.name(position).check_length()?;
-                }
-            }
-        }
         if !learner.own_ids.is_empty() {
             for (position, feature) in event.features.iter().enumerate() {
                 if learner.own_ids.contains(&feature.id) {
@@ -217,6 +209,7 @@ impl NameResolver {
         for (position, feature) in features.iter().enumerate() {
             if feature.id == UNKNOWN {
                 unknown += 1;
+                given.name(position).check_length()?; // names that cannot repeat are numbers
             } else if std::mem::replace(&mut self.last_event[feature.id as usize], self.events)
                 == self.events
             {
