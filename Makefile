@@ -22,7 +22,7 @@ test: build $(VENV)/tools ## set up, then run every test: Rust, Python, doctests
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
 test-full: export HEADWATER_FULL = 1
-test-full: test ## the same with 500 kills where `make test` has 25; an hour
+test-full: test ## the same with 500 kills where `make test` has 25: five minutes more
 
 lint: build $(VENV)/tools ## set up, then check style and types of both languages
 	cargo fmt --all --check

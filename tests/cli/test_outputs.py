@@ -179,9 +179,11 @@ def test_decisions_of_columns_on_a_full_disk_name_the_output_and_end_with_a_whol
     parquet.write_table(pa.table(columns), tmp_path / "events.parquet")
     out = tmp_path / "decisions.csv"
     code = LIMITED.replace("20_000", "400_000")
-    ended = call("run", tmp_path / "events.parquet", "--decisions", out, code=code)
+    run = ("run", tmp_path / "events.parquet", "--decisions", out, "--save", tmp_path / "model.hw")
+    ended = call(*run, code=code)
     assert ended.returncode == 2
-    assert ended.stderr == f"Error: {out}: File too large.\n".encode()
+    assert ended.stderr == f"Error: {out}: File too large. Nothing was saved.\n".encode()
+    assert not (tmp_path / "model.hw").exists()
     rows = list(csv.reader(out.read_text().splitlines()))
     assert len(rows) == 4_097, "a header and one batch"
     assert {len(row) for row in rows} == {5}

@@ -1,5 +1,6 @@
 """`headwater run`."""
 
+import errno
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -147,6 +148,7 @@ def _carry_out(
 ) -> tuple[FileRun, bool]:
     """The run, and whether a signal ended it."""
     latest = FileRun()
+    unsaved = "" if save is None else " Nothing was saved."
     with reading(events), _bar(events) as show:
 
         def progress(so_far: FileRun) -> None:
@@ -161,12 +163,17 @@ def _carry_out(
         except (StoppedError, KeyboardInterrupt):
             return latest, True
         except EventFileError as error:
-            cure = "" if save is None else " Nothing was saved."
+            cure = unsaved
             if events.on_error == "raise" and (", line " in str(error) or ", row " in str(error)):
                 cure += " --on-error skip passes over such lines and counts them."
             raise Mistake(f"{error}{cure}") from error
         except OutputError as error:
-            raise Mistake(f"{error}{'' if save is None else ' Nothing was saved.'}") from error
+            raise Mistake(f"{error}{unsaved}") from error
+        except OSError as error:
+            if error.errno is None or error.errno == errno.EPIPE:
+                raise
+            where = error.filename or events.path
+            raise Mistake(f"{where}: {error.strerror}.{unsaved}") from error
         finally:
             wish.is_waiting = False
 
