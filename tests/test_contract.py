@@ -54,6 +54,7 @@ CLASSES: dict[str, Make] = {
         query=hw.query.Quota(0.5, total=70),
         sparsify=hw.sparsify.KeepCount(count=3, l2_radius=0.7),
     ),
+    "Linear(endless quota)": partial(RAW, query=hw.query.Quota(0.5)),
     "Linear(closed)": partial(RAW, update="perceptron", query="random", growth="closed"),
     "Linear(dual)": partial(RAW, update="dual_logistic", query=hw.query.Quantile(0.3)),
     "Linear(dual, multiclass, sparse)": partial(

@@ -52,6 +52,13 @@ UPDATES: list[Component] = [
     ("Gradient", {"step": 0.5, "decay": 0.0}),
 ]
 
+ON_BOUNDARIES: list[Component] = [
+    ("Perceptron", {}),
+    ("MarginPerceptron", {"positive_margin": 1.0}),
+    ("MarginPerceptron", {"positive_margin": 3.0}),
+    ("Gradient", {"step": 0.5, "decay": 0.0}),
+]
+
 MULTICLASS_UPDATES: list[Component] = [
     ("Perceptron", {}),
     ("MarginPerceptron", {"positive_margin": 1.0}),
@@ -511,7 +518,7 @@ def test_every_step_of_the_legacy_olsf(update: Component, sparsify: Component | 
 
 @pytest.mark.parametrize("multiclass", [False, True])
 @pytest.mark.parametrize("sparsify", [SPARSIFIERS[i] for i in (0, 3, 5, 6)], ids=name_of)
-@pytest.mark.parametrize("update", [*UPDATES[:3], UPDATES[-1]], ids=name_of)
+@pytest.mark.parametrize("update", ON_BOUNDARIES, ids=name_of)
 def test_margins_exactly_on_a_boundary(
     update: Component, sparsify: Component | None, multiclass: bool
 ) -> None:

@@ -1,6 +1,7 @@
 """No Python program crashes the interpreter through us, or goes on with a half-changed learner."""
 
 import enum
+import json
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 import headwater as hw
-from headwater.errors import BusyError, EventError, PoisonedError
+from headwater.errors import BusyError, EventError, OutputError, PoisonedError, StepError
 
 SECONDS = 30.0 if os.environ.get("HEADWATER_FULL") else 2.0
 """How long threads race."""
@@ -229,3 +230,49 @@ def test_a_packed_file_opened_before_a_fork_says_so_in_the_child(tmp_path: Path)
 
     assert in_child(use) == 0
     assert sum(1 for _ in events) == 199_999
+
+
+# A step is all or nothing
+
+
+@pytest.mark.parametrize("scale", [None, "running"])
+def test_a_row_that_is_refused_changes_nothing(scale: str | None) -> None:
+    rows = [[1.0], [2.0], [1e200], [3.0]]
+    model, loop = (hw.Linear(scale=scale, query="all") for _ in range(2))
+    with pytest.raises(StepError, match=r"X, row 2: .* The rows before it were done\."):
+        model.simulate(rows, [True, False, True, False])
+    for row, label in zip(rows[:2], [True, False], strict=True):
+        loop.answer(loop.decide_one({0: row[0]}), label)
+    assert model.to_bytes() == loop.to_bytes()
+    assert (model.seen, model.asked, model.learned) == (2, 2, 2)
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_full_disk_ends_the_run_and_what_is_written_is_what_was_learned(
+    tmp_path: Path, on_error: Any
+) -> None:
+    lines = [
+        f'{{"a": {i % 7}, "b": {i % 5}, "y": {str(i % 3 == 0).lower()}}}' for i in range(2_000)
+    ]
+    events, decisions = tmp_path / "events.jsonl", tmp_path / "decisions.csv"
+    events.write_text("\n".join(lines) + "\n")
+
+    def run() -> None:
+        import resource
+
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))  # as a disk that is full
+        model = hw.Linear(query="all")
+        with pytest.raises(OutputError, match=r"decisions\.csv': the decisions cannot be written"):
+            model.simulate_file(events, on_error=on_error, decisions=decisions)
+        written = decisions.read_text().splitlines()[1:]
+        assert 0 < len(written) < 2_000
+        assert all(line.endswith(",true") for line in written)
+        plain = hw.Linear(query="all")
+        for line in lines[: len(written)]:
+            event = json.loads(line)
+            label = event.pop("y")
+            plain.answer(plain.decide_one(event), label)
+        assert model.to_bytes() == plain.to_bytes()
+
+    assert in_child(run) == 0

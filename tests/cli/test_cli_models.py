@@ -209,7 +209,7 @@ MISTAKES = [
     (["--budget", "0.1", "--learner", "OLSF"], "OLSF asks for every label."),
     (["--learner", "Learner"], "there is no learner 'Learner'"),
     (["--learner", "os:system"], "there is no learner 'os:system'"),
-    (["--learner", "zzz"], "there is no learner 'zzz'; there are CSPAA, FESL,"),
+    (["--learner", "zzz"], "there is no learner 'zzz'; there are CSPAA,"),
     (["--resume", "model.hw", "--seed", "1"], "--resume brings the learner"),
     (["--resume", "nowhere.hw"], "nowhere.hw: No such file or directory."),
     (["--label", "id"], "--label and --id must differ, got 'id' for both."),

@@ -109,6 +109,45 @@ def test_the_keys_of_the_state_are_those_of_the_page(name: str) -> None:
     assert set(state["calibration"]) == set(re.findall("`(\\w+)`", row.split("|")[2]))
 
 
+def keys_of(part: Any) -> set[str]:
+    """Every key in a state; those of a map by names, as classes are, are left out by who asks."""
+    if isinstance(part, dict):
+        return set(part) | {key for value in part.values() for key in keys_of(value)}
+    if isinstance(part, list):
+        return {key for value in part for key in keys_of(value)}
+    return set()
+
+
+EVERY_KIND: list[hw.Learner] = [
+    *(hw.Linear(), hw.Spring(label_rate=1.0), hw.PARegressor(), hw.OLVF(), hw.SEL2(), hw.OFSP()),
+    *(hw.FESL(), hw.RFESL(), hw.Linear(query=hw.query.SelAda()), hw.Linear(query="quota")),
+]
+
+
+@pytest.mark.parametrize("model", EVERY_KIND, ids=lambda model: repr(model))
+def test_every_key_of_a_state_stands_on_the_page(model: hw.Learner) -> None:
+    for t in range(12):
+        event = {f"s{i}": (t * 7 + i * 3) % 11 - 5.0 for i in range(3)}
+        model.decide_one(event)
+        model.learn_one(event, float(t % 2) if model.task == "regression" else t % 2 == 0)
+    _, state = take_apart(model.to_bytes())
+    on_page = set(re.findall(r"`(\w+)`", PAGE.read_text()))
+    assert keys_of(state) - on_page == set()
+
+
+def test_every_learner_of_the_package_can_be_loaded_by_a_process_that_has_used_none() -> None:
+    folder = Path(hw.__file__ or "").parent / "learners"
+    shared = {"base", "model_file", "parts", "shared_parameters", "feature_history", "whole_file"}
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"} - shared
+    program = (
+        "import sys, headwater.learners;"
+        f"print({sorted(modules)!r} == sorted(n.split('.')[2] for n in sys.modules"
+        f" if n.startswith('headwater.learners.') and n.split('.')[2] in {sorted(modules)!r}))"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert said.stdout.strip() == "True", said.stderr
+
+
 RULES = ["all", "random", "quota", "margin", "sel_ada", "decaying", "budget", "quantile"]
 
 

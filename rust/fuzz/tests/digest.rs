@@ -138,3 +138,16 @@ fn the_saved_bytes_of_every_kind_of_learner_are_those_of_the_table() {
          rust/fuzz/tests/digest.rs by\n\nconst DIGESTS: &[u32] = &[\n{table}];\n"
     );
 }
+
+#[test]
+fn every_kind_of_model_and_every_query_rule_that_remembers_has_a_digest() {
+    let listed = format!(
+        "{:?}",
+        configs().iter().map(|config| (config.model, config.query)).collect::<Vec<_>>()
+    );
+    let kinds =
+        ["Linear(", "DualLogistic(", "SecondOrder(", "OfsPartial(", "Olvf(", "Fesl(", "Rfesl("];
+    for word in kinds.into_iter().chain(["Quota {", "SelAda {", "Budget {", "Quantile {"]) {
+        assert!(listed.contains(word), "{word} is missing in learners::configs()");
+    }
+}
