@@ -276,3 +276,24 @@ def test_a_full_disk_ends_the_run_and_what_is_written_is_what_was_learned(
         assert model.to_bytes() == plain.to_bytes()
 
     assert in_child(run) == 0
+
+
+def test_want_of_memory_is_an_error_and_not_the_end_of_the_process(tmp_path: Path) -> None:
+    long_line = tmp_path / "long.svm"
+    long_line.write_bytes(b"1 " + b"1:1 " * 12_000_000)  # 48 MB without a line end
+    rows = np.zeros((400_000, 50))
+
+    def run() -> None:
+        import resource
+
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_AS, (used + 30_000_000, used + 30_000_000))
+        model = hw.PAA()
+        before = model.to_bytes()
+        with pytest.raises(MemoryError, match="smaller batches"):
+            model.predict_many(rows)
+        with pytest.raises(MemoryError, match=r"long\.svm, line 1: there is not enough memory"):
+            model.simulate_file(long_line)
+        assert model.to_bytes() == before
+
+    assert in_child(run) == 0

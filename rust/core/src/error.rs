@@ -21,6 +21,8 @@ pub enum Error {
     Busy(String),
     /// An answer that does not fit its decision.
     Answer(String),
+    /// There is not enough memory; nothing has changed, or the lines before are done.
+    Memory(String),
     /// A fault of the program interrupted the learner half-way; it cannot be used any more.
     Poisoned(String),
     /// What a run writes cannot be written; nothing was learned from the event that it was about.
@@ -40,6 +42,7 @@ impl fmt::Display for Error {
             | Self::File(text)
             | Self::Busy(text)
             | Self::Answer(text)
+            | Self::Memory(text)
             | Self::Poisoned(text)
             | Self::Output(text) => f.write_str(text),
             Self::Interrupted => f.write_str("interrupted"),
@@ -62,6 +65,7 @@ impl Error {
             | Self::State(_)
             | Self::Busy(_)
             | Self::Answer(_)
+            | Self::Memory(_)
             | Self::Poisoned(_)
             | Self::Output(_)
             | Self::Interrupted) => other,

@@ -28,6 +28,7 @@ pub fn raise(error: Error) -> PyErr {
         Error::File(_) => EventFileError::new_err(text),
         Error::Busy(_) => BusyError::new_err(text),
         Error::Answer(_) => AnswerError::new_err(text),
+        Error::Memory(_) => PyMemoryError::new_err(text),
         Error::Poisoned(_) => PoisonedError::new_err(text),
         Error::Output(_) => OutputError::new_err(text),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),

@@ -88,7 +88,9 @@ impl Learner {
                     waiting = true;
                     continue;
                 }
-                Err(refused @ RecordError::File(_)) => return Err(reader.error(refused)),
+                Err(refused @ (RecordError::File(_) | RecordError::NoMemory)) => {
+                    return Err(reader.error(refused));
+                }
             };
             match step {
                 Ok(()) => {}

@@ -98,6 +98,9 @@ impl Learner {
         let names = NamesWithOwn { names, given, own: self.own_names() };
         let parsed = self.labels.read(label)?;
         let admission = self.admit(features, &names)?;
+        if !admission.new.is_empty() {
+            self.vocabulary.reserve(admission.new.iter().map(|&position| names.name(position)))?;
+        }
         let learnable; // the features left if names were refused
         let (features, products) = if admission.refused == 0 {
             (&*features, products)

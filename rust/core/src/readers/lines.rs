@@ -19,6 +19,8 @@ pub enum LineError {
     TooLong,
     /// Nothing can be read any more.
     Broken(String),
+    /// There is no memory for it.
+    NoMemory,
     /// Waiting for it was interrupted; it can be asked for again.
     Paused,
 }
@@ -147,7 +149,7 @@ impl LineBuffer {
             if self.filled >= self.sizes.longest {
                 return self.skip_long_line();
             }
-            self.grow();
+            self.grow()?;
         }
         self.filled += self.read_behind_filled()?;
         Ok(())
@@ -163,8 +165,11 @@ impl LineBuffer {
         }
     }
 
-    fn grow(&mut self) {
-        self.buffer.resize(2 * self.buffer.len(), 0);
+    fn grow(&mut self) -> Result<(), LineError> {
+        let length = self.buffer.len();
+        self.buffer.try_reserve_exact(length).map_err(|_| LineError::NoMemory)?;
+        self.buffer.resize(2 * length, 0);
+        Ok(())
     }
 
     /// Drop the current line, in a buffer of the first size, and stand behind its end.

@@ -93,6 +93,7 @@ impl Reader {
                     let reason = match refused {
                         RecordError::Line(reason) => reason,
                         RecordError::File(reason) => format!("it cannot be read: {reason}."),
+                        RecordError::NoMemory => return no_memory(&name),
                         RecordError::Paused => return Error::Interrupted,
                     };
                     Error::File(format!("{name}: {reason}"))
@@ -198,6 +199,7 @@ impl Reader {
                 self.name,
                 self.lines.number().saturating_sub(1)
             )),
+            RecordError::NoMemory => no_memory(&self.here()),
             RecordError::Paused => Error::Interrupted,
         }
     }
@@ -218,6 +220,10 @@ fn column_names<'a>(
         Format::JsonLines => json.names(),
         Format::Csv { .. } | Format::Svmlight | Format::Vw => &csv.names,
     }
+}
+
+fn no_memory(place: &str) -> Error {
+    Error::Memory(format!("{place}: there is not enough memory for it."))
 }
 
 #[cfg(test)]

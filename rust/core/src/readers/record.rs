@@ -159,6 +159,8 @@ pub enum RecordError {
     Line(String),
     /// Nothing can be read any more.
     File(String),
+    /// There is no memory for the next line.
+    NoMemory,
     /// Waiting was interrupted; reading may go on.
     Paused,
 }
@@ -170,6 +172,7 @@ impl From<LineError> for RecordError {
                 Self::Line(format!("it is longer than {} MiB.", LONGEST_LINE >> 20))
             }
             LineError::Broken(reason) => Self::File(reason),
+            LineError::NoMemory => Self::NoMemory,
             LineError::Paused => Self::Paused,
         }
     }

@@ -74,6 +74,12 @@ impl RecordTable {
     /// Add the record that was read last; its label and id are taken out of it.
     fn push(&mut self, reader: &Reader, record: &mut Record) -> Result<(), Error> {
         self.names.room_for(record.features.len())?;
+        let (count, full) = (record.features.len(), |_| {
+            let events = self.labels.len();
+            Error::Memory(format!("batch: there is no memory for more than {events} events."))
+        });
+        self.indices.try_reserve(count).map_err(full)?;
+        self.values.try_reserve(count).map_err(full)?;
         let names = reader.names(record);
         for (position, feature) in record.features.iter().enumerate() {
             let name = names.name(position);

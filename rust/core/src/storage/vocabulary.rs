@@ -63,6 +63,21 @@ impl Vocabulary {
         Err(Error::Event(format!("event: more than {UNKNOWN} feature names cannot be learned.")))
     }
 
+    /// Take the memory for new names, so that [`Self::insert`] needs none.
+    pub fn reserve<'a>(&mut self, new: impl Iterator<Item = Name<'a>>) -> Result<(), Error> {
+        let (mut count, mut bytes) = (0, 0);
+        for name in new {
+            count += 1;
+            bytes += if let Name::Text(text) = name { text.len() } else { 0 };
+        }
+        let full = || Error::Memory("event: there is no memory for its new names.".to_owned());
+        self.texts.try_reserve(bytes).map_err(|_| full())?;
+        self.stored.try_reserve(count).map_err(|_| full())?;
+        let (stored, texts, hasher) = (&self.stored, &self.texts, &self.hasher);
+        let rehash = |&id: &FeatureId| hasher.hash_one(name_at(stored, texts, id));
+        self.table.try_reserve(count, rehash).map_err(|_| full())
+    }
+
     /// Give a new name the next id. The caller knows that it is new and that there is room.
     pub fn insert(&mut self, name: Name<'_>) -> FeatureId {
         let id = self.len() as FeatureId;
