@@ -25,9 +25,22 @@ impl ByteStream {
     /// Read a file; `-` is standard input.
     pub fn open(path: &Path) -> io::Result<Self> {
         if path == Path::new("-") {
-            return Self::new(io::stdin());
+            return Self::of_standard_input();
         }
-        Self::new(File::open(path)?)
+        let file = File::open(path)?;
+        if file.metadata()?.is_file() { Self::new(file) } else { Self::new(patient(file)) }
+    }
+
+    #[cfg(unix)]
+    fn of_standard_input() -> io::Result<Self> {
+        use std::os::fd::AsFd;
+        // Not through the buffer of `Stdin`: whether something can be read would not be seen.
+        Self::new(patient(File::from(io::stdin().as_fd().try_clone_to_owned()?)))
+    }
+
+    #[cfg(not(unix))]
+    fn of_standard_input() -> io::Result<Self> {
+        Self::new(io::stdin())
     }
 
     /// Read any source; its first bytes say whether it is packed.
@@ -58,6 +71,36 @@ impl ByteStream {
 impl Read for ByteStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.unpacked.read(buffer)
+    }
+}
+
+/// Reads what may be long in coming. A read that waits reports an interruption now and then, so that the
+/// caller can look whether to go on, whenever a signal came.
+#[cfg(unix)]
+fn patient(file: File) -> impl Read + Send {
+    PatientRead { file }
+}
+
+#[cfg(not(unix))]
+fn patient(file: File) -> impl Read + Send {
+    file
+}
+
+#[cfg(unix)]
+struct PatientRead {
+    file: File,
+}
+
+#[cfg(unix)]
+impl Read for PatientRead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        const LONGEST_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+        let ready = poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&LONGEST_WAIT))?;
+        if ready == 0 {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        self.file.read(buffer)
     }
 }
 
