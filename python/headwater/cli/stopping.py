@@ -40,6 +40,8 @@ class StopWish:
         if self.signal is None:
             self.signal, self._since = number, time.monotonic()
             _wake_every(AGAIN)
+        elif number == signal.SIGTERM:
+            self.signal = number  # of signals that wait together Python hears the lowest first
 
     def wake(self, *_: Any) -> None:
         """Some time has passed since; the call itself has ended a wait for input."""
