@@ -3,7 +3,7 @@
 #![allow(clippy::redundant_closure_for_method_calls)] // lifetimes need the closure
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 use headwater_core as core;
@@ -137,7 +137,7 @@ impl Learner {
                 }
                 interruption.is_none()
             };
-            let mut held = self.guarded.hold(Mutex::lock)?;
+            let mut held = self.guarded.hold_detached()?;
             f(&mut held.inner()?.core, batch, &mut tick)
         });
         match interruption {
@@ -510,7 +510,7 @@ impl Learner {
         let mut run = core::RunCounts::default();
         let mut watch = ProgressWatch::new(progress.as_ref());
         let result = py.detach(|| {
-            let mut held = self.guarded.hold(Mutex::lock)?;
+            let mut held = self.guarded.hold_detached()?;
             let core = &mut held.inner()?.core;
             let tick = |now: core::Progress<'_>| watch.look(now);
             match &mut decisions {

@@ -39,7 +39,7 @@ pub struct LearnerLock {
     inner: Mutex<Option<LockedLearner>>,
     /// The thread that holds it, or 0.
     owner: AtomicUsize,
-    /// The process in which it was taken last.
+    /// The process in which the last batch ran.
     process: AtomicU32,
 }
 
@@ -85,9 +85,16 @@ impl LearnerLock {
                 wait(&self.inner).map_err(|_| poisoned())?
             }
         };
-        self.process.store(std::process::id(), Ordering::Relaxed);
         self.owner.store(this_thread(), Ordering::Relaxed);
         Ok(HeldLearner { guard, owner: &self.owner })
+    }
+
+    /// The same for a batch, which runs without the interpreter's lock. Only then can the process fork
+    /// while the lock is held, so only then is it worth asking for the process.
+    pub fn hold_detached(&self) -> Result<HeldLearner<'_>, core::Error> {
+        let held = self.hold(Mutex::lock)?;
+        self.process.store(std::process::id(), Ordering::Relaxed);
+        Ok(held)
     }
 }
 

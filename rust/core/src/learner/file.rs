@@ -136,18 +136,20 @@ impl Pass {
         std::mem::swap(&mut event.features, &mut record.features);
         let resolved = self.resolver.find(learner, event, given, record.may_repeat);
         resolved.map_err(Error::File)?;
-        let mut recorded = false;
+        let mut recorded = None;
         let stepped = learner.step(event, given, record.label.as_ref(), |learner, decision| {
             decisions.record(learner, record, decision)?;
-            recorded = true;
+            recorded = Some(*decision);
             Ok(())
         });
         let stepped = stepped.inspect_err(|_| {
-            if recorded {
+            if recorded.is_some() {
                 decisions.retract();
             }
         })?;
-        run.count(&stepped.decision, target);
+        if let Some(decision) = recorded {
+            run.count(&decision, target);
+        }
         run.learned += u64::from(stepped.learned);
         Ok(())
     }

@@ -53,7 +53,7 @@ impl Learner {
     }
 
     /// Refuse what [`Self::learn_decided`] would refuse, for models that use the scaler.
-    pub(super) fn check_learnable(&self, event: &EventBuffer, label: &Label) -> Result<(), Error> {
+    fn check_learnable(&self, event: &EventBuffer, label: &Label) -> Result<(), Error> {
         self.labels.read(label)?;
         self.vocabulary.room_for(event.features.len())?;
         self.model.check(&event.features)

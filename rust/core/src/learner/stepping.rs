@@ -10,8 +10,8 @@ use crate::learner::event_buffer::EventBuffer;
 use crate::rules::query::Scaled;
 
 /// What a step did.
+#[derive(Clone, Copy)]
 pub struct Stepped {
-    pub decision: Decision,
     pub learned: bool,
     /// Whether the event brought new names, which have their ids now.
     pub grew: bool,
@@ -49,7 +49,8 @@ impl Learner {
         let answer = label.filter(|_| decision.asked);
         if self.model.uses_scaler() {
             if let Some(label) = answer {
-                self.check_learnable(event, label)?;
+                self.labels.read(label)?; // to ask was to see that it can be learned
+                self.vocabulary.room_for(event.features.len())?;
             }
             record(self, &decision)?;
             self.commit(event, names); // such a model learns from what was observed; nothing can fail now
@@ -66,7 +67,7 @@ impl Learner {
             None => {}
         }
         self.commit(event, names);
-        Ok(Stepped { decision, learned: answer.is_some(), grew })
+        Ok(Stepped { learned: answer.is_some(), grew })
     }
 }
 

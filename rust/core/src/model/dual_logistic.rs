@@ -203,10 +203,7 @@ impl ModelKind for DualLogistic {
 
     /// Refuse an event whose values are too large for later steps.
     fn check(&self, features: &[FeatureValue]) -> Result<(), Error> {
-        if squared_norm(features)? <= LARGEST_NORM {
-            return Ok(());
-        }
-        Err(too_large("its part in later sums"))
+        check_norm(squared_norm(features)?)
     }
 
     fn learn(
@@ -215,7 +212,7 @@ impl ModelKind for DualLogistic {
         scaler: Option<&RunningScaler>,
         draws: &mut Generator,
     ) -> Result<Outcome, Error> {
-        self.check(example.features)?;
+        check_norm(example.squared_norm()?)?;
         let class = example.target.class();
         let restart = self.config.restarts && example.grows();
         let mistake = restart || self.predicts_another(example, class);
@@ -456,6 +453,11 @@ impl DualLogistic {
 fn sign(multiclass: bool, vector: usize, class: usize) -> f64 {
     let class_of_vector = if multiclass { vector } else { 1 };
     if class == class_of_vector { 1.0 } else { -1.0 }
+}
+
+/// Refuse an event that is too long for sums of steps.
+fn check_norm(squared_norm: f64) -> Result<(), Error> {
+    if squared_norm <= LARGEST_NORM { Ok(()) } else { Err(too_large("its part in later sums")) }
 }
 
 #[cfg(test)]
