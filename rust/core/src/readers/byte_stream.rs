@@ -39,10 +39,10 @@ impl ByteStream {
         let (is_gzip, is_zstd) = (first.starts_with(&GZIP), is_zstd(&first));
         let all = Cursor::new(first).chain(source);
         let unpacked: Box<dyn Read + Send> = if is_gzip {
-            let buffered = BufReader::with_capacity(PACKED_BLOCK, all);
+            let buffered = BufReader::with_capacity(PACKED_BLOCK, PatientRead(all));
             Box::new(DecompressAhead::new(GzipMembers::new(buffered)))
         } else if is_zstd {
-            Box::new(DecompressAhead::new(zstd::Decoder::new(all)?))
+            Box::new(DecompressAhead::new(zstd::Decoder::new(PatientRead(all))?))
         } else {
             Box::new(all)
         };
@@ -106,6 +106,21 @@ fn after_zeros<R: BufRead>(mut source: R) -> io::Result<Option<R>> {
         }
         if !all_zero {
             return Ok(Some(source));
+        }
+    }
+}
+
+/// Goes on after an interruption. What unpacks has its own thread, where nobody waits for one, and might
+/// take it for the end of a member or of the file.
+struct PatientRead<R>(R);
+
+impl<R: Read> Read for PatientRead<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
         }
     }
 }
@@ -174,6 +189,34 @@ mod tests {
         let apart = [gzip(b"one "), vec![0; 99], gzip(b"two")].concat();
         assert_eq!(read_all(apart).unwrap().0, b"one two");
         assert!(read_all([two, b"no gzip".to_vec()].concat()).is_err());
+    }
+
+    /// Is interrupted before each byte.
+    struct Interrupted(Cursor<Vec<u8>>, bool);
+
+    impl Read for Interrupted {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let one = buffer.len().min(1);
+            self.0.read(&mut buffer[..one])
+        }
+    }
+
+    #[test]
+    fn interruptions_of_the_source_lose_nothing_of_a_packed_file() {
+        let zstd = |text: &[u8]| zstd::encode_all(text, 1).unwrap();
+        let padded = [gzip(b"one "), vec![0; 99], gzip(b"two")].concat();
+        for file in
+            [[gzip(b"one "), gzip(b"two")].concat(), padded, [zstd(b"one "), zstd(b"two")].concat()]
+        {
+            let mut stream = ByteStream::new(Interrupted(Cursor::new(file), false)).unwrap();
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).unwrap();
+            assert_eq!(all, b"one two");
+        }
     }
 
     #[test]
