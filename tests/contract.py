@@ -749,7 +749,7 @@ def check_a_decision_of_another_learner_is_refused(make: Make, stream: Small) ->
             break
     for other in (stranger, twin):  # other parameters; the same, but another stream
         before = other.to_bytes()
-        with pytest.raises(AnswerError, match="another learner made|answered before"):
+        with pytest.raises(AnswerError, match=r"another learner made|answered before"):
             other.answer(decision, stream.labels[0])
         assert other.to_bytes() == before
 
