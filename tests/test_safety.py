@@ -78,11 +78,16 @@ def test_a_frame_whose_offsets_lie_is_refused(end: int) -> None:
     texts = [None, pa.py_buffer(offsets), pa.py_buffer(b"ab")]
     plain = pa.Array.from_buffers(pa.string(), 2, texts)
     coded = pa.DictionaryArray.from_arrays(pa.array([0, 1]), plain)
-    tables = [pa.table({"c": column}) for column in (plain, coded)]
+    frames: list[Any] = []
+    for column in (plain, coded):
+        table = pa.table({"c": column})
+        (batch,) = table.to_batches()
+        rows = batch.to_struct_array()
+        frames += [table, batch, rows, pa.chunked_array([rows]), table.to_reader()]
     offsets[2] = end  # behind pyarrow's back
-    for table in tables:
+    for frame in frames:
         with pytest.raises(EventError, match="X: its Arrow data cannot be read"):
-            hw.Linear().predict_many(table)
+            hw.Linear().predict_many(frame)
 
 
 def test_arrays_that_change_in_another_thread_leave_a_model_that_can_be_loaded() -> None:

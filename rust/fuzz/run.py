@@ -19,7 +19,7 @@ ENGINE = OUT / "libfuzzer.so"
 
 TARGETS = {
     **dict.fromkeys(["svmlight", "vw", "json", "csv", "packed"], 2_000),
-    **{"state": 1_500, "lessons": 300, "events": 300},
+    **{"disk": 400, "state": 1_500, "lessons": 300, "events": 300, "frames": 120},
 }
 """Names, and of how many bytes an input may be at most."""
 
@@ -54,10 +54,10 @@ def fuzz(target: str, seconds: int) -> tuple[int, int, list[Path]]:
     for folder in (corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)
     before = set(findings.iterdir())
-    if target == "events":
-        script = str(Path(__file__).with_name("events.py"))
+    if (ROOT / "tests" / f"fuzzed_{target}.py").is_file():
+        script = str(Path(__file__).with_name("driver.py"))
         extension = str(BUILT / "libheadwater_python.so")
-        command = [sys.executable, script, str(ENGINE), extension]
+        command = [sys.executable, script, target, str(ENGINE), extension]
     else:
         command = [str(BUILT / "fuzz")]
     kept = ROOT / "tests" / "fuzz" / target

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod disk;
 pub mod learners;
 mod lessons;
 mod packed;
@@ -21,12 +22,13 @@ pub struct FuzzTarget {
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-pub const TARGETS: [FuzzTarget; 7] = [
+pub const TARGETS: [FuzzTarget; 8] = [
     FuzzTarget { name: "svmlight", run: readers::svmlight, seeds: Vec::new },
     FuzzTarget { name: "vw", run: readers::vw, seeds: Vec::new },
     FuzzTarget { name: "json", run: readers::json, seeds: Vec::new },
     FuzzTarget { name: "csv", run: readers::csv, seeds: Vec::new },
     FuzzTarget { name: "packed", run: packed::run, seeds: packed::seeds },
+    FuzzTarget { name: "disk", run: disk::run, seeds: disk::seeds },
     FuzzTarget { name: "state", run: states::run, seeds: states::seeds },
     FuzzTarget { name: "lessons", run: lessons::run, seeds: lessons::seeds },
 ];

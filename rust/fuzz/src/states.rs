@@ -11,7 +11,7 @@ use crate::check_sentence;
 use crate::learners::{bytes_of, configs, label, restored};
 use crate::lessons::event;
 
-/// Saved learners of each kind after 0, 4, 8 and 12 rounds.
+/// Saved learners of each kind after 0, 4, 8 and 12 rounds, and then with questions that wait.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for (kind, config) in configs().into_iter().enumerate() {
@@ -25,6 +25,12 @@ pub fn seeds() -> Vec<Vec<u8>> {
             }
             live(&mut learner, &[round % 3, 200 + round, round, 4 + round % 2, 170, 3 * round]);
         }
+        for round in 0..4 {
+            leave_open(&mut learner, f64::from(round) - 0.5);
+        }
+        let file = bytes_of(&learner);
+        let (_, state) = snapshot::split(&file).expect("as it was written");
+        seeds.push([&[kind as u8], state].concat());
     }
     seeds
 }
@@ -40,6 +46,14 @@ fn live(learner: &mut Learner, data: &[u8]) {
         if let Err(error) = event(learner, &names[first..first + 2], &values, Some(&label)) {
             check_sentence(&error);
         }
+    }
+}
+
+/// Decide on an event; if its label is asked for, that question stays open.
+fn leave_open(learner: &mut Learner, value: f64) {
+    let names = [Name::Text("a"), Name::Text("b")];
+    if let Err(error) = event(learner, &names, &[value, 0.5], None) {
+        check_sentence(&error);
     }
 }
 
@@ -85,6 +99,7 @@ pub fn run(data: &[u8]) {
     assert_same(&file_of(state), &written, "it writes another state than it read");
     for round in 0..4_u8 {
         live(&mut learner, &[round, 200 - 9 * round, 77, 3 * round, 2, 152 + round, 1, 9]);
+        leave_open(&mut learner, f64::from(round) - 1.5);
         let written = bytes_of(&learner);
         let again = restored(config.clone(), &written);
         let again = again.unwrap_or_else(|error| panic!("what it writes it refuses: {error}"));

@@ -18,8 +18,9 @@ use arrow_array::{Array, ArrayReader, ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyList};
 
 use crate::errors::EventError;
 
@@ -28,10 +29,8 @@ pub fn read<T>(
     x: &Bound<'_, PyAny>,
     check: impl FnOnce(&DataType) -> PyResult<T>,
 ) -> PyResult<(T, Vec<ArrayRef>)> {
-    if is_pyarrow(x)?
-        && let Ok(batches) = x.call_method0("to_batches")
-    {
-        return read_batches(x, &batches, check);
+    if is_pyarrow(x)? {
+        return read_pyarrow(x, check);
     }
     if x.hasattr("__arrow_c_stream__")? {
         let capsule = x.call_method0("__arrow_c_stream__")?;
@@ -53,43 +52,68 @@ pub fn read<T>(
     Ok((checked, vec![chunk]))
 }
 
+/// Whether a class of pyarrow, or one made of it, is its type.
 fn is_pyarrow(x: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(x.get_type().module()?.to_str()?.starts_with("pyarrow"))
+    for class in x.get_type().mro() {
+        if class.getattr("__module__")?.to_string().split('.').next() == Some("pyarrow") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-/// The batches of a table of pyarrow, whose buffers are as long as they must be.
-fn read_batches<T>(
-    table: &Bound<'_, PyAny>,
-    batches: &Bound<'_, PyAny>,
+/// The rows of a table, a batch, an array of structs or a reader of pyarrow, whose buffers are as long
+/// as they must be.
+fn read_pyarrow<T>(
+    x: &Bound<'_, PyAny>,
     check: impl FnOnce(&DataType) -> PyResult<T>,
 ) -> PyResult<(T, Vec<ArrayRef>)> {
+    let py = x.py();
     let lying = |error: PyErr| {
-        let said = error.value(table.py()).to_string();
+        if !error.is_instance_of::<PyException>(py) {
+            return error; // a wish to stop
+        }
+        let said = error.value(py).to_string();
+        let said = said.lines().next().unwrap_or_default().trim_end_matches('.');
         EventError::new_err(format!("X: its Arrow data cannot be read: {said}."))
     };
-    table.call_method0("validate").map_err(lying)?;
-    let schema = table.getattr("schema")?.call_method0("__arrow_c_schema__")?;
+    let kind = if x.hasattr("schema")? { x.getattr("schema")? } else { x.getattr("type")? };
+    let schema = kind.call_method0("__arrow_c_schema__")?;
     let schema = pointer::<FFI_ArrowSchema>(&schema, c"arrow_schema")?;
     // SAFETY: the capsule's name says what it holds, and it is alive.
     let data_type = DataType::try_from(unsafe { schema.as_ref() }).map_err(failed)?;
     let checked = check(&data_type)?;
+    let x = if x.hasattr("read_all")? {
+        x.call_method0("read_all").map_err(lying)? // of a reader
+    } else {
+        x.clone()
+    };
+    x.call_method0("validate").map_err(lying)?;
+    let pieces = if x.hasattr("to_batches")? {
+        x.call_method0("to_batches")?
+    } else if x.hasattr("chunks")? {
+        x.getattr("chunks")?
+    } else {
+        PyList::new(py, [x])?.into_any()
+    };
     let mut chunks = Vec::new();
-    for batch in batches.try_iter()? {
-        let batch = batch?;
-        let data = import(&batch, |_| Ok(()))?;
-        for (column, child) in data.child_data().iter().enumerate() {
-            check_extent(child, &batch.call_method1("column", (column,))?)?;
-        }
+    for piece in pieces.try_iter()? {
+        let piece = piece?;
+        let data = import(&piece, |_| Ok(()))?;
+        check_extent(&data, &piece)?;
         chunks.push(owned(&data).map(make_array).map_err(failed)?);
     }
     Ok((checked, chunks))
 }
 
-/// Refuse a column of texts whose last offset lies behind the end of its texts.
-fn check_extent(data: &ArrayData, column: &Bound<'_, PyAny>) -> PyResult<()> {
+/// Refuse texts whose last offset lies behind their end, in an array or a batch of pyarrow.
+fn check_extent(data: &ArrayData, array: &Bound<'_, PyAny>) -> PyResult<()> {
+    if array.hasattr("storage")? {
+        return check_extent(data, &array.getattr("storage")?); // of an extension's type
+    }
     match data.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 => {
-            let texts = column.call_method0("buffers")?.get_item(2)?;
+            let texts = array.call_method0("buffers")?.get_item(2)?;
             let size: usize = if texts.is_none() { 0 } else { texts.getattr("size")?.extract()? };
             let extent = data.buffers().get(1).map_or(0, Buffer::len);
             if extent > size {
@@ -101,9 +125,16 @@ fn check_extent(data: &ArrayData, column: &Bound<'_, PyAny>) -> PyResult<()> {
             Ok(())
         }
         DataType::Dictionary(..) => match data.child_data().first() {
-            Some(values) => check_extent(values, &column.getattr("dictionary")?),
+            Some(values) => check_extent(values, &array.getattr("dictionary")?),
             None => Ok(()),
         },
+        DataType::Struct(_) => {
+            let column = if array.hasattr("column")? { "column" } else { "field" };
+            for (number, child) in data.child_data().iter().enumerate() {
+                check_extent(child, &array.call_method1(column, (number,))?)?;
+            }
+            Ok(())
+        }
         _ => Ok(()),
     }
 }

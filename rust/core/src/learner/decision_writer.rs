@@ -87,7 +87,12 @@ impl<W: Output> DecisionWriter<W> {
     }
 
     pub fn finish(&mut self) -> Result<(), Error> {
-        self.out.flush().map_err(|error| self.error(&error))
+        loop {
+            match self.out.flush() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                flushed => return flushed.map_err(|error| self.error(&error)),
+            }
+        }
     }
 
     fn error(&self, error: &io::Error) -> Error {

@@ -28,14 +28,14 @@ impl ByteStream {
             return Self::of_standard_input();
         }
         let file = File::open(path)?;
-        if file.metadata()?.is_file() { Self::new(file) } else { Self::new(patient(file)) }
+        if file.metadata()?.is_file() { Self::new(file) } else { Self::new(polled(file)) }
     }
 
     #[cfg(unix)]
     fn of_standard_input() -> io::Result<Self> {
         use std::os::fd::AsFd;
         // Not through the buffer of `Stdin`: whether something can be read would not be seen.
-        Self::new(patient(File::from(io::stdin().as_fd().try_clone_to_owned()?)))
+        Self::new(polled(File::from(io::stdin().as_fd().try_clone_to_owned()?)))
     }
 
     #[cfg(not(unix))]
@@ -52,10 +52,10 @@ impl ByteStream {
         let (is_gzip, is_zstd) = (first.starts_with(&GZIP), is_zstd(&first));
         let all = Cursor::new(first).chain(source);
         let unpacked: Box<dyn Read + Send> = if is_gzip {
-            let buffered = BufReader::with_capacity(PACKED_BLOCK, all);
+            let buffered = BufReader::with_capacity(PACKED_BLOCK, UninterruptedRead(all));
             Box::new(DecompressAhead::new(GzipMembers::new(buffered)))
         } else if is_zstd {
-            Box::new(DecompressAhead::new(zstd::Decoder::new(all)?))
+            Box::new(DecompressAhead::new(zstd::Decoder::new(UninterruptedRead(all))?))
         } else {
             Box::new(all)
         };
@@ -77,22 +77,22 @@ impl Read for ByteStream {
 /// Reads what may be long in coming. A read that waits reports an interruption now and then, so that the
 /// caller can look whether to go on, whenever a signal came.
 #[cfg(unix)]
-fn patient(file: File) -> impl Read + Send {
-    PatientRead { file }
+fn polled(file: File) -> impl Read + Send {
+    PolledRead { file }
 }
 
 #[cfg(not(unix))]
-fn patient(file: File) -> impl Read + Send {
+fn polled(file: File) -> impl Read + Send {
     file
 }
 
 #[cfg(unix)]
-struct PatientRead {
+struct PolledRead {
     file: File,
 }
 
 #[cfg(unix)]
-impl Read for PatientRead {
+impl Read for PolledRead {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         const LONGEST_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -149,6 +149,21 @@ fn after_zeros<R: BufRead>(mut source: R) -> io::Result<Option<R>> {
         }
         if !all_zero {
             return Ok(Some(source));
+        }
+    }
+}
+
+/// Goes on after an interruption. What unpacks has its own thread, where nobody waits for one, and might
+/// take it for the end of a member or of the file.
+struct UninterruptedRead<R>(R);
+
+impl<R: Read> Read for UninterruptedRead<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
         }
     }
 }
@@ -217,6 +232,34 @@ mod tests {
         let apart = [gzip(b"one "), vec![0; 99], gzip(b"two")].concat();
         assert_eq!(read_all(apart).unwrap().0, b"one two");
         assert!(read_all([two, b"no gzip".to_vec()].concat()).is_err());
+    }
+
+    /// Is interrupted before each byte.
+    struct Interrupted(Cursor<Vec<u8>>, bool);
+
+    impl Read for Interrupted {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let one = buffer.len().min(1);
+            self.0.read(&mut buffer[..one])
+        }
+    }
+
+    #[test]
+    fn interruptions_of_the_source_lose_nothing_of_a_packed_file() {
+        let zstd = |text: &[u8]| zstd::encode_all(text, 1).unwrap();
+        let padded = [gzip(b"one "), vec![0; 99], gzip(b"two")].concat();
+        for file in
+            [[gzip(b"one "), gzip(b"two")].concat(), padded, [zstd(b"one "), zstd(b"two")].concat()]
+        {
+            let mut stream = ByteStream::new(Interrupted(Cursor::new(file), false)).unwrap();
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).unwrap();
+            assert_eq!(all, b"one two");
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
-"""libFuzzer on `tests/fuzzed_events.py`, guided by what happens inside the extension.
+"""libFuzzer on `tests/fuzzed_TARGET.py`, guided by what happens inside the extension.
 
-`events.py ENGINE EXTENSION [libFuzzer's arguments]`: ENGINE is libFuzzer as a shared library, which
-must be loaded before EXTENSION, the package's own library built with its hooks.
+`driver.py TARGET ENGINE EXTENSION [libFuzzer's arguments]`: ENGINE is libFuzzer as a shared
+library, which must be loaded before EXTENSION, the package's own library built with its hooks.
 """
 
 import ctypes
+import importlib
 import importlib.util
 import os
 import sys
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def main() -> None:
-    engine_path, extension_path, *arguments = sys.argv[1:]
+    target, engine_path, extension_path, *arguments = sys.argv[1:]
     engine = ctypes.CDLL(engine_path, mode=ctypes.RTLD_GLOBAL)
     spec = importlib.util.spec_from_file_location("headwater._core", extension_path)
     assert spec is not None
@@ -26,11 +27,11 @@ def main() -> None:
     sys.modules["headwater._core"] = extension  # in place of the one in the package
     spec.loader.exec_module(extension)
     warnings.simplefilter("error")
-    import fuzzed_events
+    module = importlib.import_module(f"fuzzed_{target}")
 
     def run(data: int | None, size: int) -> int:
         try:
-            fuzzed_events.run(ctypes.string_at(data, size) if data and size else b"")
+            module.run(ctypes.string_at(data, size) if data and size else b"")
         except BaseException:
             traceback.print_exc()
             sys.stderr.flush()
@@ -38,7 +39,7 @@ def main() -> None:
         return 0
 
     callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)(run)
-    words = [b"events", *map(str.encode, arguments)]
+    words = [target.encode(), *map(str.encode, arguments)]
     argv = (ctypes.c_char_p * (len(words) + 1))(*words, None)
     pointer = ctypes.cast(argv, ctypes.POINTER(ctypes.c_char_p))
     sys.exit(
