@@ -173,7 +173,9 @@ fn simulate(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
             let range = indptr[row] as usize..indptr[row + 1] as usize;
             let names: Vec<Name<'_>> =
                 indices[range.clone()].iter().map(|&column| columns[column as usize]).collect();
-            event(&mut copy, &names, &values[range], label.as_ref())?;
+            let before = copy.clone();
+            event(&mut copy, &names, &values[range], label.as_ref())
+                .inspect_err(|_| copy = before)?; // decided, but not learned: the row changes nothing
         }
         Ok(())
     };
