@@ -16,6 +16,8 @@ use crate::name::EventKey;
 
 const SMALLEST: usize = 1 << 6;
 const LARGEST: usize = 1 << 20;
+/// A table of this size lies in the cache anyway.
+const NEAR: usize = 1 << 14;
 
 /// The names that consecutive events share, with their ids and the scaler's stats ids.
 pub struct EventShape {
@@ -75,11 +77,13 @@ impl NameCache {
     ) -> Result<Vec<u32>, Error> {
         let mut missed = Vec::new();
         event.stats_ids.resize(keys.len(), UNKNOWN);
-        for key in keys {
-            if let EventKey::Text(text) = key
-                && let Some(place) = self.places.get(self.place(text))
-            {
-                call_for(place);
+        if self.places.len() > NEAR {
+            for key in keys {
+                if let EventKey::Text(text) = key
+                    && let Some(place) = self.places.get(self.place(text))
+                {
+                    call_for(place);
+                }
             }
         }
         for (position, key) in keys.iter().enumerate() {

@@ -19,7 +19,7 @@ use crate::capacity::Capacity;
 use crate::error::Error;
 use crate::event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
 use crate::scaling::event_summary::{EventSummary, SummarySums, trust};
-use crate::scaling::simd::{F64x2, LANES};
+use crate::scaling::simd::{F64x2, LANES, all};
 use crate::scaling::stats::{
     CountInverses, FeatureStats, LogSizes, PADDING, SharedScale, StatsLanes, regularity_of,
 };
@@ -150,7 +150,6 @@ impl RunningScaler {
         features: &mut [FeatureValue],
         pending: &mut PendingStats,
     ) -> Result<[f64; 2], Error> {
-        check_sizes(features)?;
         // Without `black_box` the compiler makes a branch for each of its numbers.
         let unknown = black_box(FeatureStats::new(self.rounds as f64));
         let PendingStats { lanes, shared_scale, summary } = pending;
@@ -161,13 +160,19 @@ impl RunningScaler {
         let stats_of = |stats_id: FeatureId| stats.get(stats_id as usize).unwrap_or(&unknown);
         let (pairs, last) = features.as_chunks::<LANES>();
         let (stats_ids, last_stats_id) = stats_ids.as_chunks::<LANES>();
+        let mut largest = F64x2::ZERO;
         for ((pair, stats_ids), [one, other]) in lanes.iter_mut().zip(stats_ids).zip(pairs) {
             *pair = StatsLanes::of([one.value, other.value], stats_ids.map(stats_of), round)
                 .observe(&mut sizes);
+            largest = largest.fast_max(pair.value.abs());
         }
         if let (Some(pair), [one], [stats_id]) = (lanes.last_mut(), last, last_stats_id) {
             let two = [stats_of(*stats_id), &PADDING];
             *pair = StatsLanes::of([one.value, 0.0], two, round).observe(&mut sizes);
+            largest = largest.fast_max(pair.value.abs());
+        }
+        if !all(largest.simd_le(F64x2::splat(LARGEST))) {
+            check_sizes(features)?;
         }
         shared_scale.count(&sizes);
         let shared = shared_scale.squared_size();
