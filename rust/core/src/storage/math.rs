@@ -29,6 +29,8 @@ pub const LN_SERIES: [f64; 10] = [
     2.0 / 17.0,
     2.0 / 19.0,
 ];
+/// Up to this the result and its power of two are normal numbers.
+const FAR: f64 = 700.0;
 /// Beyond this the result is 0 or infinite.
 const FARTHEST: f64 = 1_000.0;
 
@@ -55,13 +57,30 @@ pub fn ln(x: f64) -> f64 {
     (exponent - shift) * LN_2 + s * series
 }
 
-/// The exponential of any number: 0 or infinite where that is the nearest float.
+/// The exponential of any number: 0 or infinite where that is nearest.
 ///
-/// `e^x = 2^k·e^r` with |r| ≤ ½ ln 2, whose series needs fourteen terms. 2^k is applied as two
-/// factors, because 2^k alone may be beyond the floats where the result is not.
+/// `e^x = 2^k·e^r` with |r| ≤ ½ ln 2, whose series needs fourteen terms.
 #[inline]
 pub fn exp(x: f64) -> f64 {
-    let x = x.clamp(-FARTHEST, FARTHEST);
+    if x.abs() > FAR {
+        return exp_of_far(x);
+    }
+    let (series, k) = series_and_power(x);
+    series * power_of_two(k)
+}
+
+/// 2^k comes as two factors, because it may be beyond the floats where the result is not.
+#[cold]
+#[inline(never)]
+fn exp_of_far(x: f64) -> f64 {
+    let (series, k) = series_and_power(x.clamp(-FARTHEST, FARTHEST));
+    let half = k / 2;
+    series * power_of_two(half) * power_of_two(k - half)
+}
+
+/// e^r and k.
+#[inline(always)]
+fn series_and_power(x: f64) -> (f64, i64) {
     let shifted = x * LOG2_E + (1.5 * UNIT); // adding 1.5·2⁵² rounds to an integer, in the last bits
     let k = shifted - 1.5 * UNIT;
     let r = (x - k * LN_2_HIGH) - k * LN_2_LOW;
@@ -73,13 +92,13 @@ pub fn exp(x: f64) -> f64 {
     let d = 1.0 / 479_001_600.0 + 1.0 / 6_227_020_800.0 * r;
     let series = (a + b * r4) + (c + d * r4) * (r4 * r4);
     // The last bits hold k, or 2⁵¹ − |k|.
-    let k = (shifted.to_bits() as i64) << 13 >> 13;
-    let (half, rest) = (k >> 1, k - (k >> 1));
-    series * power_of_two(half) * power_of_two(rest)
+    (series, (shifted.to_bits() as i64) << 13 >> 13)
 }
 
+/// 2^k; what is shifted out of the bits does not matter.
+#[inline(always)]
 fn power_of_two(k: i64) -> f64 {
-    f64::from_bits(((k + 1023) as u64) << 52)
+    f64::from_bits((k.wrapping_add(1023) as u64) << 52)
 }
 
 /// `ln(1 + x)` of x above −1, exact where x is small.
