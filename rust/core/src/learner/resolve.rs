@@ -203,17 +203,18 @@ impl NameResolver {
         given: &RecordNames<'_>,
     ) -> Result<(), String> {
         if self.last_event.len() < names {
-            self.last_event.resize(names.next_power_of_two(), 0);
+            self.last_event.resize(names.next_power_of_two().min(UNKNOWN as usize), 0);
         }
         let mut unknown = 0;
         for (position, feature) in features.iter().enumerate() {
-            if feature.id == UNKNOWN {
+            // An unknown id lies behind the end.
+            if let Some(last) = self.last_event.get_mut(feature.id as usize) {
+                if std::mem::replace(last, self.events) == self.events {
+                    return Err(is_there_twice(given.name(position)));
+                }
+            } else {
                 unknown += 1;
                 given.name(position).check_length()?; // names that cannot repeat are numbers
-            } else if std::mem::replace(&mut self.last_event[feature.id as usize], self.events)
-                == self.events
-            {
-                return Err(is_there_twice(given.name(position)));
             }
         }
         if unknown > 1 {

@@ -47,15 +47,14 @@ impl Learner {
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
         let decision = self.ask(&event.features, scaled)?;
         let answer = label.filter(|_| decision.asked);
-        if self.model.uses_scaler() {
-            if let Some(label) = answer {
-                self.labels.read(label)?; // to ask was to see that it can be learned
-                self.vocabulary.room_for(event.features.len())?;
-            }
-            record(self, &decision)?;
+        let uses_scaler = self.model.uses_scaler();
+        if let (Some(label), true) = (answer, uses_scaler) {
+            self.labels.read(label)?; // to ask was to see that it can be learned
+            self.vocabulary.room_for(event.features.len())?;
+        }
+        record(self, &decision)?;
+        if uses_scaler {
             self.commit(event, names); // such a model learns from what was observed; nothing can fail now
-        } else {
-            record(self, &decision)?;
         }
         let mut grew = false;
         match answer {
@@ -66,7 +65,9 @@ impl Learner {
             None if decision.asked => self.open_question(&decision, &event.features),
             None => {}
         }
-        self.commit(event, names);
+        if !uses_scaler {
+            self.commit(event, names);
+        }
         Ok(Stepped { learned: answer.is_some(), grew })
     }
 }
