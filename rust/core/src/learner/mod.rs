@@ -293,7 +293,7 @@ impl Learner {
         }
         let context = self.query_context(&score, features, scaled)?;
         let coin = self.coins.uniform();
-        let decision = Decision::new(self.seen + 1, &score, self.query.ask(context, coin));
+        let decision = Decision::new(self.seen + 1, &score, self.query.ask(&context, coin));
         self.seen += 1;
         self.asked += u64::from(decision.asked);
         Ok(decision)
@@ -330,7 +330,7 @@ impl Learner {
         let score = self.model.score(features, &self.draws)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
         let context = self.query_context(&score, features, scaled)?;
-        let decision = Decision::new(self.seen + 1, &score, self.query.clone().ask(context, 1.0));
+        let decision = Decision::new(self.seen + 1, &score, self.query.clone().ask(&context, 1.0));
         Ok((self.model.contributions(features, &self.draws), decision))
     }
 

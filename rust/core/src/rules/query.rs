@@ -149,7 +149,7 @@ impl Query {
     }
 
     /// Whether to ask, and the probability of asking.
-    pub fn ask(&mut self, context: QueryContext, coin: f64) -> (bool, f64) {
+    pub fn ask(&mut self, context: &QueryContext, coin: f64) -> (bool, f64) {
         match self {
             Self::All => (true, 1.0),
             Self::Random { rate } => (coin < *rate, *rate),
@@ -264,7 +264,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    fn ask(&self, context: QueryContext, coin: f64) -> (bool, f64) {
+    fn ask(&self, context: &QueryContext, coin: f64) -> (bool, f64) {
         let Some(total) = self.total else {
             let due = |t: f64| (self.rate * t + self.phase).floor();
             return (due(context.t as f64) > due(context.t as f64 - 1.0), self.rate);
@@ -287,7 +287,7 @@ pub struct SelAda {
 }
 
 impl SelAda {
-    fn ask(&mut self, context: QueryContext, coin: f64) -> (bool, f64) {
+    fn ask(&mut self, context: &QueryContext, coin: f64) -> (bool, f64) {
         let mut width = self.width * (1.0 + self.mistakes as f64).sqrt();
         if self.by_norm {
             self.largest_norm = self.largest_norm.max(context.squared_norm);
@@ -318,7 +318,7 @@ impl Budget {
     const FLOOR: f64 = 0.01;
     const GAIN: f64 = 0.5;
 
-    fn ask(&mut self, context: QueryContext, coin: f64) -> (bool, f64) {
+    fn ask(&mut self, context: &QueryContext, coin: f64) -> (bool, f64) {
         let Self { rate, mean_margin: mean, tilt } = self;
         *mean += (context.confidence - *mean) * Self::SLOWEST.max(1.0 / context.t as f64);
         let size = if *mean == 0.0 { 1.0 } else { (context.confidence / *mean).max(Self::FLOOR) };
@@ -361,7 +361,7 @@ impl Quantile {
     /// The most questions ahead of the rate at the start.
     const BURST: f64 = 3.0;
 
-    fn ask(&mut self, context: QueryContext, coin: f64) -> (bool, f64) {
+    fn ask(&mut self, context: &QueryContext, coin: f64) -> (bool, f64) {
         if self.rate >= 1.0 {
             return (true, 1.0);
         }
@@ -392,7 +392,7 @@ impl Quantile {
     }
 
     /// Before the first answer: whether a later event is likely to be more informative.
-    fn waits(context: QueryContext) -> bool {
+    fn waits(context: &QueryContext) -> bool {
         match context.scaled {
             Scaled::No => context.all_zero,
             Scaled::Running => context.all_zero || context.t < Self::FIRST_EVENT,
@@ -429,7 +429,7 @@ mod tests {
         for t in 1..=events {
             let confidence = margins(others.uniform());
             let context = at(t, asked, confidence);
-            asked += u64::from(query.ask(context, coins.uniform()).0);
+            asked += u64::from(query.ask(&context, coins.uniform()).0);
         }
         asked as f64 / events as f64
     }
@@ -467,7 +467,7 @@ mod tests {
         for margins in [0.0, 1.0] {
             let (mut query, mut asked) = (fresh(rule), 0);
             for t in 1..=5_000 {
-                let (asks, probability) = query.ask(at(t, asked, margins), 0.5);
+                let (asks, probability) = query.ask(&at(t, asked, margins), 0.5);
                 assert!(!asks || probability == 1.0);
                 asked += u64::from(asks);
                 let expected = 0.04 * t as f64;
@@ -487,16 +487,17 @@ mod tests {
         let mut query = fresh(QueryRule::Quantile { rate: 0.5 });
         let before =
             |t, asked, all_zero| QueryContext { learned: 0, all_zero, ..at(t, asked, 0.0) };
-        assert_eq!(query.ask(before(1, 0, true), 0.0), (false, 0.0));
-        assert_eq!(query.ask(before(2, 0, false), 0.0), (true, 1.0));
-        assert_eq!(query.ask(before(100, 3, false), 0.0), (false, 0.0));
+        assert_eq!(query.ask(&before(1, 0, true), 0.0), (false, 0.0));
+        assert_eq!(query.ask(&before(2, 0, false), 0.0), (true, 1.0));
+        assert_eq!(query.ask(&before(100, 3, false), 0.0), (false, 0.0));
         assert_eq!(query.state(), QueryState::Quantile { mean_margin: 0.0, tilt: 0.0 });
     }
 
     #[test]
     fn with_a_scaler_the_first_question_waits_for_the_tenth_event_unless_waiting_is_of_no_use() {
         let first = |scaled, t| QueryContext { learned: 0, scaled, ..at(t, 0, 0.0) };
-        let asks = |context| fresh(QueryRule::Quantile { rate: 0.5 }).ask(context, 0.0).0;
+        let asks =
+            |context: QueryContext| fresh(QueryRule::Quantile { rate: 0.5 }).ask(&context, 0.0).0;
         assert!(asks(first(Scaled::No, 1)));
         assert!(!asks(first(Scaled::Running, 9)));
         assert!(asks(first(Scaled::Running, 10)));
@@ -515,7 +516,7 @@ mod tests {
         for (i, &rule) in rules.iter().enumerate() {
             let mut query = fresh(rule);
             for t in 1..50 {
-                query.ask(at(t, t / 10, 1.0 / t as f64), 0.5);
+                query.ask(&at(t, t / 10, 1.0 / t as f64), 0.5);
                 query.on_learned(true);
             }
             for (j, &other) in rules.iter().enumerate() {
@@ -539,7 +540,7 @@ mod tests {
     fn the_margin_rules_ask_with_the_probability_they_report() {
         for rule in [QueryRule::Margin { width: 0.5 }, QueryRule::MarginPlusOne { width: 0.5 }] {
             let context = at(1, 0, 1.5);
-            let (_, probability) = fresh(rule).ask(context, 0.0);
+            let (_, probability) = fresh(rule).ask(&context, 0.0);
             let share = share_asked(rule, 50_000, |_| 1.5);
             assert!((share - probability).abs() < 0.01);
         }
