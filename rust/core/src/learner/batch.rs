@@ -36,6 +36,8 @@ pub struct Batch<'a> {
     rows: RowArrays<'a>,
     columns: ColumnNames<'a>,
     width: usize,
+    /// Whether a value is NaN.
+    has_absent: bool,
 }
 
 impl<'a> Batch<'a> {
@@ -43,6 +45,7 @@ impl<'a> Batch<'a> {
         if let ColumnNames::Listed(names) = columns {
             check_names(names, width)?;
         }
+        let mut has_absent = false;
         match rows {
             RowArrays::Csr { indptr, indices, values } => {
                 check_pointers(indptr, indices.len(), values.len())?;
@@ -51,16 +54,17 @@ impl<'a> Batch<'a> {
                     let range = indptr[row] as usize..indptr[row + 1] as usize;
                     check_columns(&indices[range.clone()], row, &columns, width, &mut last_row_of)?;
                     let column = |position| indices[range.start + position] as usize;
-                    check_values(&values[range.clone()], row, &columns, column)?;
+                    has_absent |= check_values(&values[range.clone()], row, &columns, column)?;
                 }
             }
             RowArrays::Dense { values, columns: width, rows } => {
                 for row in 0..rows {
-                    check_values(&values[row * width..(row + 1) * width], row, &columns, |i| i)?;
+                    let values = &values[row * width..(row + 1) * width];
+                    has_absent |= check_values(values, row, &columns, |i| i)?;
                 }
             }
         }
-        Ok(Self { rows, columns, width })
+        Ok(Self { rows, columns, width, has_absent })
     }
 
     pub fn len(&self) -> usize {
@@ -135,15 +139,16 @@ fn check_columns(
     Ok(())
 }
 
+/// Refuse an infinity; whether a value is NaN, which is absent.
 fn check_values(
     row: &[f64],
     number: usize,
     columns: &ColumnNames<'_>,
     column: impl Fn(usize) -> usize,
-) -> Result<(), Error> {
-    // Without a branch per value. NaN, which is absent, passes as well.
-    if row.iter().fold(true, |fine, value| fine & (value.abs() != f64::INFINITY)) {
-        return Ok(());
+) -> Result<bool, Error> {
+    // Without a branch per value.
+    if row.iter().fold(true, |finite, value| finite & (value.abs() < f64::INFINITY)) {
+        return Ok(false);
     }
     match row.iter().position(|value| value.is_infinite()) {
         Some(position) => Err(Error::Event(format!(
@@ -151,7 +156,7 @@ fn check_values(
             columns.name(column(position)),
             row[position]
         ))),
-        None => Ok(()),
+        None => Ok(true),
     }
 }
 
@@ -300,7 +305,8 @@ impl<'a> RowReader<'a> {
             FeatureValue { id, value }
         }));
         self.columns = which;
-        if values.iter().fold(false, |some, value| some | value.is_nan()) {
+        let is_nan = |some, value: &f64| some | value.is_nan();
+        if self.batch.has_absent && values.iter().fold(false, is_nan) {
             features.retain(|feature| !feature.value.is_nan());
             let present = (0..values.len()).filter(|&position| !values[position].is_nan());
             self.columns =
