@@ -67,7 +67,7 @@ class Session:
         self.received = 0
         self.repeated = 0
         self.rejected: list[Rejected] = []
-        # An answer is let go when it is learned, so that an interruption loses none.
+        # An answer is dropped once it is learned, so that an interruption loses none.
         self._answers: Iterator[Any] | None = None
         self._at_hand: list[Any] = []
 

@@ -261,7 +261,7 @@ class Learner(_core.Learner):
         self._learn_many(rows, columns, batches.read_labels(y))
 
     def predict_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
-        """`predict_one` for each row: an array, or for a frame a column of its library.
+        """`predict_one` for each row, as an array. A frame gives a column of its own library.
 
         Arguments as in `simulate`. Changes nothing.
 
@@ -292,7 +292,7 @@ class Learner(_core.Learner):
         return frames.like_table(X, self._predict_proba_many(rows, columns), self.labels)
 
     def margin_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
-        """`margin_one` for each row: an array, or for a frame a column of its library.
+        """`margin_one` for each row, as an array. A frame gives a column of its own library.
 
         Arguments as in `simulate`. Changes nothing.
 

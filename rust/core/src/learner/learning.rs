@@ -44,7 +44,8 @@ impl Learner {
     ) -> Result<bool, Error> {
         self.observe(event, names)?;
         if self.model.uses_scaler() {
-            self.check_learnable(event, label)?;
+            self.model.check(&event.features)?;
+            self.check_learnable(&event.features, names, label)?;
             self.commit(event, names); // from here on nothing can fail
         }
         let grew = self.learn_decided(&mut event.features, names, label, 1.0, None)?;
@@ -52,11 +53,20 @@ impl Learner {
         Ok(grew)
     }
 
-    /// Refuse what [`Self::learn_decided`] would refuse, for models that use the scaler.
-    fn check_learnable(&self, event: &EventBuffer, label: &Label) -> Result<(), Error> {
+    /// Refuse what [`Self::learn_decided`] would refuse of an event that the model can learn, and take the
+    /// memory for its new names. For models that use the scaler, which changes before they learn.
+    pub(super) fn check_learnable(
+        &mut self,
+        features: &[FeatureValue],
+        names: &(impl Names + ?Sized),
+        label: &Label,
+    ) -> Result<(), Error> {
         self.labels.read(label)?;
-        self.vocabulary.room_for(event.features.len())?;
-        self.model.check(&event.features)
+        self.vocabulary.room_for(features.len())?;
+        let own = self.own_names();
+        let names = NamesWithOwn { names, given: features.len() - own.len(), own };
+        let new = (0..features.len()).filter(|&position| features[position].id == UNKNOWN);
+        self.vocabulary.reserve(new.map(|position| names.name(position)))
     }
 
     /// Learn the answer to a decision of this learner, now or much later; once. The arguments are those of

@@ -138,6 +138,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_reserved_is_enough_for_the_names() {
+        let mut vocabulary = Vocabulary::default();
+        let texts: Vec<String> = (0..500).map(|i| format!("name-{i}")).collect();
+        let names = || texts.iter().map(|text| Name::Text(text)).chain([Name::Number(-5)]);
+        vocabulary.reserve(names()).unwrap();
+        let room =
+            |of: &Vocabulary| (of.texts.capacity(), of.stored.capacity(), of.table.capacity());
+        let before = room(&vocabulary);
+        for name in names() {
+            vocabulary.insert(name);
+        }
+        assert_eq!((room(&vocabulary), vocabulary.len()), (before, 501));
+    }
+
+    #[test]
     fn a_number_and_its_text_are_different_names() {
         let mut vocabulary = Vocabulary::default();
         assert_eq!(vocabulary.insert(Name::Number(1)), 0);
