@@ -25,6 +25,7 @@ use crate::learner::event_buffer::EventBuffer;
 use crate::learner::history::FeatureHistory;
 use crate::learner::open_questions::{OpenQuestions, fingerprint};
 use crate::learner::own_features::OwnFeatures;
+use crate::model::dual_logistic::LARGEST_NORM;
 use crate::model::example::{Score, finite_norm, squared_norm};
 use crate::model::{Model, ModelConfig};
 use crate::rules::calibration::Calibration;
@@ -34,7 +35,7 @@ use crate::storage::rng::Generator;
 use crate::storage::vocabulary::Vocabulary;
 
 /// Every model can learn an event whose ‖x‖² is at most this; what is longer is looked at more closely.
-const SAFE_NORM: f64 = 1e100;
+const SAFE_NORM: f64 = LARGEST_NORM;
 
 #[derive(Clone, Debug)]
 pub struct Config {

@@ -29,7 +29,7 @@ use crate::storage::rng::Generator;
 use crate::storage::weights::{Step, Weights, WeightsState};
 
 /// Events with a larger ‖x‖² are refused; below it no sum of steps overflows.
-const LARGEST_NORM: f64 = 1e100;
+pub const LARGEST_NORM: f64 = 1e100;
 /// A weight in a file must not be larger.
 const LARGEST_WEIGHT: f64 = 1e150;
 
