@@ -9,7 +9,7 @@ RUST   := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.to
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full lint audit fuzz bench bench-quick bench-scale study build clean tools-are-there
+.PHONY: help demo test test-full lint audit mutations fuzz bench bench-quick bench-scale bench-live study build clean tools-are-there
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ test: build $(VENV)/tools ## set up, then run every test: Rust, Python, doctests
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
 test-full: export HEADWATER_FULL = 1
-test-full: test ## the same with 500 kills where `make test` has 25: five minutes more
+test-full: test ## the same with 500 kills where `make test` has 25, and 1,200 of live streams: half an hour more
 
 lint: build $(VENV)/tools ## set up, then check style and types of both languages
 	cargo fmt --all --check
@@ -35,6 +35,9 @@ audit: $(VENV)/pip ## every locked version, its age and whether it was withdrawn
 	@$(BIN)/python tools/versions.py
 	@if command -v cargo-audit >/dev/null; then cargo audit; fi
 	@if command -v pip-audit >/dev/null; then pip-audit --requirement constraints.txt --no-deps --disable-pip; fi
+
+mutations: build $(VENV)/tools ## deliberate faults in a copy of the core, one at a time: does a test notice each?
+	$(BIN)/python tools/mutations.py
 
 fuzz: build ## look for inputs that break a promise, FUZZ_SECONDS (60) per target
 	$(BIN)/python rust/fuzz/run.py
@@ -49,6 +52,9 @@ bench-scale: build ## a million events while the features grow to three million
 	$(BIN)/python benches/scale.py
 	$(BIN)/python benches/fesl_scale.py
 	$(BIN)/python benches/endless.py
+
+bench-live: build ## what durability costs: a live stream beside a floor that only stores the events
+	$(BIN)/python benches/durability.py
 
 study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA names the folder of data sets
 	$(BIN)/headwater reproduce all
@@ -83,7 +89,7 @@ $(VENV)/pip: constraints.txt
 $(VENV)/built: $(VENV)/pip pyproject.toml $(RUST)
 	@echo "Building the package (a minute or two the first time) ..."
 	@$(PIP) --group build
-	@VIRTUAL_ENV=$(VENV) PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras studies,datasets > $(VENV)/build.log 2>&1 || { \
+	@VIRTUAL_ENV=$(VENV) PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras studies,datasets,live > $(VENV)/build.log 2>&1 || { \
 	  cat $(VENV)/build.log; exit 1; }
 	@touch $@
 

@@ -1,8 +1,7 @@
 """What hand-written C needs for the same work, compiled on the spot by the system's compiler.
 
 `c/model.h` holds the learner, `c/csr.c` its loops over CSR, `c/dicts.c` a C extension with the same
-two calls on dicts, `c/spring.c` Spring by its equations on CSR. They compute the same margins as
-Headwater; `tests/test_bench.py` checks it.
+two calls on dicts. They compute the same margins as Headwater; `tests/test_bench.py` checks it.
 """
 
 import ctypes
@@ -51,7 +50,6 @@ WORKS = {
     "FLLS-I, half kept": Work(30.0, 0.5),
     "FLLS-I, 1 % kept": Work(30.0, 0.01),
 }
-SPRING = "Spring()"
 DICT_STREAMS: dict[str, tuple[str, ...]] = {
     "PA-I": ("sensor", "text"),
     "FLLS-I, all kept": ("sensor", "text"),
@@ -65,7 +63,6 @@ class Compiled:
     """The libraries."""
 
     csr: ctypes.CDLL
-    spring: ctypes.CDLL
     dicts: Any  # the extension module
     compiler: str
 
@@ -80,7 +77,7 @@ def build(folder: Path) -> Compiled | str:
     cc = compiler()
     if cc is None:
         return "there is no C compiler (cc) here"
-    made = {name: folder / f"{name}.so" for name in ("csr", "dicts", "spring")}
+    made = {name: folder / f"{name}.so" for name in ("csr", "dicts")}
     include = f"-I{sysconfig.get_path('include')}"
     for name, target in made.items():
         source = f"{name}.c"
@@ -91,7 +88,6 @@ def build(folder: Path) -> Compiled | str:
     version = subprocess.run([cc, "--version"], capture_output=True, text=True, check=False).stdout
     return Compiled(
         csr=_csr_library(made["csr"]),
-        spring=_spring_library(made["spring"]),
         dicts=_extension(made["dicts"]),
         compiler=version.splitlines()[0],
     )
@@ -113,15 +109,6 @@ def _csr_library(path: Path) -> ctypes.CDLL:
     for name in ("learner_select", "learner_free"):
         getattr(library, name).argtypes = [pointer]
         getattr(library, name).restype = None
-    return library
-
-
-def _spring_library(path: Path) -> ctypes.CDLL:
-    library = ctypes.CDLL(str(path))
-    number, pointer = ctypes.c_size_t, ctypes.c_void_p
-    rows: list[Any] = [number, pointer, pointer, pointer, pointer]
-    library.spring_run.argtypes = [number, *rows, ctypes.c_double, pointer, pointer, pointer]
-    library.spring_run.restype = None
     return library
 
 
@@ -186,21 +173,6 @@ def bare(
     return margins
 
 
-def spring(
-    library: ctypes.CDLL,
-    columns: int,
-    csr: Csr,
-    labels: NDArray[np.bool_],
-    coins: NDArray[np.float64],
-    rate: float = 0.05,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Spring, with a number in [0, 1) an event: the margins, and which labels were asked for."""
-    margins, asked = np.empty(len(labels)), np.empty(len(labels), np.bool_)
-    found = (margins.ctypes.data, asked.ctypes.data)
-    library.spring_run(columns, *_rows(csr, labels), rate, coins.ctypes.data, *found)
-    return margins, asked
-
-
 def _rows(csr: Csr, labels: NDArray[np.bool_]) -> tuple[int, ...]:
     """Number of events and the addresses of the arrays."""
     kinds = (np.int64, np.int32, np.float64, np.bool_)
@@ -240,17 +212,6 @@ def _by_bare_loop(compiled: Compiled | str) -> Callable[[Stream], Pass]:
     return run
 
 
-def _by_spring(compiled: Compiled | str) -> Callable[[Stream], Pass]:
-    def run(stream: Stream) -> Pass:
-        library = _there(compiled).spring
-        coins = np.random.default_rng(0).random(stream.events)
-        start = time.process_time()
-        _, asked = spring(library, len(stream.names), stream.csr, stream.labels, coins)
-        return Pass(time.process_time() - start, float(asked.mean()))
-
-    return run
-
-
 def _by_dict(
     compiled: Compiled | str, work: Work, new_texts: bool = False
 ) -> Callable[[Stream], Pass]:
@@ -282,8 +243,6 @@ def contestants(compiled: Compiled | str) -> list[Contestant]:
         Contestant(FLOOR, name, "CSR", _by_csr(compiled, work), name)
         for name, work in WORKS.items()
     ]
-    most = {"url": 20_000}
-    found.append(Contestant(FLOOR, SPRING, "CSR", _by_spring(compiled), SPRING, most))
     selection, few = _by_csr(compiled, work, "selection"), {"text": 2_000, "url": 100}
     found.append(Contestant("C, selection over all", name, "CSR", selection, name, few))
     if isinstance(compiled, str):

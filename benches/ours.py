@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from floors import DICT_STREAMS, SPRING
+from floors import DICT_STREAMS
 from turns import NEW_TEXTS, Contestant, Pass
 from workloads import CLASSES, Stream, blocks
 
@@ -35,10 +35,15 @@ FLLS = (
 OTHERS = (
     Entry(SEVERAL, lambda: hw.named("MPA-I"), several=True),
     Entry("OLVF", hw.OLVF),
-    Entry("AROW", lambda: hw.Linear(update="arow", query="all", scale=None)),
+    Entry(
+        "AROW",
+        lambda: hw.Linear(
+            update=hw.update.AROW(forgetting=None), query="all", scale=None, class_weight=None
+        ),
+    ),
     Entry("Linear()", hw.Linear),
     Entry("FLLS-II", lambda: hw.named("FLLS-II")),
-    Entry(SPRING, hw.Spring),
+    Entry("Spring()", hw.Spring),
 )  # printed beside PA-I
 SLOWER = {"url": 20_000}  # events of *url* for these
 
@@ -89,6 +94,6 @@ def contestants() -> list[Contestant]:
     found += [Contestant(WHO, one.name, "CSR", by_csr(one.make), one.name) for one in FLLS]
     for one in OTHERS:
         streams = ("sensor", "text") if one.several else ()
-        run, floor = by_csr(one.make, one.several), SPRING if one.name == SPRING else "PA-I"
-        found.append(Contestant(WHO, one.name, "CSR", run, floor, SLOWER, streams))
+        run = by_csr(one.make, one.several)
+        found.append(Contestant(WHO, one.name, "CSR", run, most=SLOWER, only=streams))
     return found

@@ -197,10 +197,9 @@ best pass counts. Times are processor time of all threads.
   model and its working memory, not the stream.
 - *× floor*: the cost divided by that of a C program doing the same work: PA-I or sparse FLLS-I in
   doubles, with a table of names or columns, a feature history and an indexed heap. It is compiled
-  in the same run and computes the same margins. The bare loop has no table and no feature history,
-  and neither has the C program for Spring, which uses the same equations and asks the same
-  questions. Learners without a C program of their own are compared with PA-I in C; other
-  libraries that take dicts are compared with FLLS-I in C, half of the weights kept.
+  in the same run and computes the same margins. The bare loop has no table and no feature history.
+  Learners without a C program of their own are compared with PA-I in C; other libraries that take
+  dicts are compared with FLLS-I in C, half of the weights kept.
 - *× River*: how many times as fast as River's `PAClassifier`, per value.
 - *learned*: the share of the events whose label was asked for and learned."""
 

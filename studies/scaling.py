@@ -76,17 +76,19 @@ def cell(values: NDArray[np.float64]) -> str:
 
 @study(repeats=10)
 def main(data: Path | None, repeats: int, jobs: int) -> None:
-    """Compare raw values, whole-data z-scores and the running view."""
+    """Compare raw values, whole-data z-scores and the running scaler."""
     folder = check_data(data, DENSE + TEXT)
     check_reader()
     cases = [Case(folder, name, seed) for name in DENSE + TEXT for seed in range(repeats)]
     results = list(in_order(run_case, cases, jobs))
-    table = Table("data", "update", *SCALES, "view − raw", "view − z-score", box=box.SIMPLE_HEAD)
+    table = Table(
+        "data", "update", *SCALES, "running − raw", "running − z-score", box=box.SIMPLE_HEAD
+    )
     for name in DENSE + TEXT:
         of_data = [r for case, r in zip(cases, results, strict=True) if case.data == name]
         for update in UPDATES:
             columns = {s: np.array([r[update, s] for r in of_data]) for s in SCALES}
-            differences = (columns["view"] - columns[s] for s in ("raw", "z-score"))
+            differences = (columns["running"] - columns[s] for s in ("raw", "z-score"))
             gains = (f"{d.mean():+.3f} ± {d.std(ddof=1) / repeats**0.5:.3f}" for d in differences)
             table.add_row(name, update, *(cell(columns[s]) for s in SCALES), *gains)
     Console(width=110).print(table)

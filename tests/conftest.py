@@ -12,7 +12,9 @@ from collections import Counter, defaultdict
 import pytest
 from hypothesis import settings
 
-settings.register_profile("headwater", deadline=None, derandomize=True)
+from effort import reduced
+
+settings.register_profile("headwater", deadline=None, derandomize=True, max_examples=reduced(100))
 settings.load_profile("headwater")
 
 # A shell that runs tests in the background has them ignore Ctrl-C, about which there are tests.

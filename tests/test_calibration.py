@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
-from contract import put_together, take_apart
+from effort import reduced
 from headwater.errors import ModelFileError
+from model_bytes import put_together, take_apart
 from reference.calibration import Slope, learned, probabilities, weight_of
 
 TWO: dict[str, Callable[..., hw.Learner]] = {
-    "Linear": hw.Linear,
-    "raw": partial(hw.Linear, scale=None, query="all"),
+    "Linear": partial(hw.Linear, class_weight=None),
+    "raw": partial(hw.Linear, class_weight=None, scale=None, query="all"),
     "FLLS": hw.FLLS,
     "FLLS, seldom": partial(hw.FLLS, query_width=0.1),
     "OLVF": hw.OLVF,
@@ -25,8 +26,8 @@ TWO: dict[str, Callable[..., hw.Learner]] = {
     "OFSP": partial(hw.OFSP, count=2),
     "FESL": partial(hw.FESL, overlap=2),
     "RFESL": hw.RFESL,
-    "restart": partial(hw.Linear, growth="restart", scale=None, query="all"),
-    "closed": partial(hw.Linear, growth="closed", scale=None, query="all"),
+    "restart": partial(hw.Linear, class_weight=None, growth="restart", scale=None, query="all"),
+    "closed": partial(hw.Linear, class_weight=None, growth="closed", scale=None, query="all"),
 }
 SEVERAL: dict[str, Callable[..., hw.Learner]] = {
     "MPAA": hw.MPAA,
@@ -141,7 +142,7 @@ def test_a_late_answer_is_weighed_by_its_question_and_judged_by_the_model_of_now
         assert_close(slope_of(model), expected)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=reduced(200), deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -155,7 +156,7 @@ def test_a_late_answer_is_weighed_by_its_question_and_judged_by_the_model_of_now
 def test_more_likely_than_not_exactly_when_the_margin_is_positive(
     rounds: list[tuple[dict[str, float], bool]], event: dict[str, float]
 ) -> None:
-    for model in (hw.OLSF(), hw.Linear(query="all")):
+    for model in (hw.OLSF(), hw.Linear(query="all", class_weight=None)):
         for x, y in rounds:
             model.learn_one(x, y)
         shares, margin = model.predict_proba_one(event), model.margin_one(event)

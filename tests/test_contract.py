@@ -1,4 +1,7 @@
-"""Every learner passes every check of the contract: all names of the papers, all public classes."""
+"""Every learner keeps the contract: all classes, a dozen names of the papers, learners in Python.
+
+Every other name is the same learner as a class with these parameters: tests/test_names.py.
+"""
 
 from fractions import Fraction
 from functools import partial
@@ -8,26 +11,21 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from contract import (
-    WITHOUT_BOUND,
-    WITHOUT_CLASS_WEIGHTS,
-    WITHOUT_VIEW,
-    Check,
-    Make,
-    checks_for,
-    small,
-)
 from headwater.errors import ParameterError
 from headwater.learners.replication import Replication
-
-KINDS = ("two", "several", "numbers")
-STREAMS = {kind: small(kind == "several", numbers=kind == "numbers") for kind in KINDS}
+from headwater.testing import Check, Make, checks, stream_for
+from headwater.testing.traits import is_scaled, kind_of
+from own_checks import IN_THE_CORE, OWN_CHECKS, UNSCALED
+from python_models import Hinge, Means, Voices
 
 RAW = partial(hw.Linear, scale=None)
 
 CLASSES: dict[str, Make] = {
     "Linear()": hw.Linear,
     "Linear(raw)": RAW,
+    "Linear(weighed)": partial(hw.Linear, class_weight=(3.0, 1.0), scale=None),
+    "Linear(threshold)": partial(hw.Linear, threshold=0.7, update="pa1", query="all"),
+    "Linear(plain)": partial(hw.Linear, class_weight=None),
     "FLLS()": hw.FLLS,
     "OLSF()": hw.OLSF,
     "PAA()": hw.PAA,
@@ -66,10 +64,6 @@ CLASSES: dict[str, Make] = {
     ),
     "Spring()": hw.Spring,
     "Spring(often)": partial(hw.Spring, label_rate=0.5),
-    "Spring(no balance)": partial(hw.Spring, label_rate=0.5, balance=False),
-    "Spring(no balance, multiclass)": partial(
-        hw.Spring, label_rate=0.4, balance=False, multiclass=True
-    ),
     "Spring(multiclass)": partial(hw.Spring, label_rate=0.4, multiclass=True),
     "OLVF()": hw.OLVF,
     "OLVF(sparse, divide)": partial(
@@ -107,65 +101,62 @@ CLASSES: dict[str, Make] = {
 }
 
 
-AT_RANDOM = ("RF", "RP", "MR", "CSRND")
+IN_PYTHON: dict[str, Make] = {
+    "Hinge": partial(Hinge, query="margin"),
+    "Hinge(SelAda)": partial(Hinge, step=0.5, query=hw.query.SelAda()),
+    "Voices": Voices,
+    "Means": Means,
+    "Means(budget)": partial(Means, query=hw.query.Budget(0.4)),
+}
+
+NAMES: dict[str, Make] = {
+    "RFLLS-I": partial(hw.named, "RFLLS-I", rate=0.4),
+    "MRPA-I": partial(hw.named, "MRPA-I", rate=0.4),
+}
+NAMES |= {
+    name: partial(hw.named, name)
+    for name in (
+        *("FLLS-II", "PEA", "FLLS-I_SN", "FLLS-I_SI", "OLSF-I-rand", "OFS", "OFS_P"),
+        *("SEL-2nd", "CSPAA(a)", "CW-diag", "ROGD-f"),
+    )
+}
+
+MAKERS = CLASSES | IN_PYTHON | NAMES
 
 
-def make_named(name: str) -> Make:
-    """A maker of the algorithm `name` that asks often enough for a stream of a few events."""
-    rated: dict[str, Any] = {"rate": 0.4} if name.startswith(AT_RANDOM) else {}
-    return partial(hw.named, name, **rated)
-
-
-MAKERS = CLASSES | {name: make_named(name) for name in hw.names()}
-
-
-def kind_of(make: Make) -> str:
-    """What a fresh learner predicts: one of two classes, one of several, or numbers."""
-    model = make()
-    if isinstance(model.predict_one({}), float):
-        return "numbers"
-    return "several" if model.labels == () else "two"  # no class known yet
-
-
-def checks_of(make: Make) -> list[Check]:
-    """The checks that fit a learner. A scaler counts the events that are decided on, so a decision
-    sees other values than a mere prediction: tests/rules/test_scale.py says which."""
-    checks = checks_for(kind_of(make) == "several", kind_of(make) == "numbers")
-    model = make()
-    unfit = set()
-    if isinstance(model, hw.Spring) or model.parameters().get("scale") is not None:
-        unfit |= WITHOUT_VIEW
-    if (isinstance(model, hw.Spring) and model.balance) or "dual" in repr(model).lower():
-        unfit |= WITHOUT_CLASS_WEIGHTS
-    if model.parameters().get("max_features") is not None:
-        unfit |= WITHOUT_BOUND
-    return [check for check in checks if check not in unfit]
+def own_checks(make: Make) -> list[Check]:
+    """The checks of tests/own_checks.py that fit a learner."""
+    unfit = UNSCALED if is_scaled(make()) else set()
+    unfit = unfit | (IN_THE_CORE if kind_of(make()) == "external" else set())
+    return [check for check in OWN_CHECKS if check not in unfit]
 
 
 PAIRS = [
     pytest.param(make, check, id=f"{name}-{check.__name__.removeprefix('check_')}")
     for name, make in MAKERS.items()
-    for check in checks_of(make)
+    for check in checks(make) + own_checks(make)
 ]
 
 
 @pytest.mark.parametrize(("make", "check"), PAIRS)
 def test_every_learner_keeps_the_contract(make: Make, check: Check) -> None:
-    check(make, STREAMS[kind_of(make)])
+    check(make, stream_for(make))
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_learner_says_its_task(name: str) -> None:
-    tasks = {"two": "binary", "several": "multiclass", "numbers": "regression"}
-    assert MAKERS[name]().task == tasks[kind_of(MAKERS[name])]
+    model = MAKERS[name]()
+    number = isinstance(model.predict_one({}), float)
+    classes = "multiclass" if model.labels == () else "binary"  # no class is known yet
+    assert model.task == ("regression" if number else classes)
 
 
 def test_every_public_learner_is_under_contract() -> None:
     public = {value for value in vars(hw).values() if isinstance(value, type)}
-    learners = {cls for cls in public if issubclass(cls, hw.Learner) and cls is not hw.Learner}
+    learners = {cls for cls in public if issubclass(cls, hw.Learner)}
+    learners -= {hw.Learner, hw.PythonLearner}
     learners |= set(Replication.__subclasses__())
-    assert {type(make()) for make in MAKERS.values()} == learners
-    assert set(MAKERS) >= set(hw.names())
+    assert {type(make()) for make in (CLASSES | NAMES).values()} == learners
 
 
 # Parameters and labels that look alike

@@ -2,8 +2,10 @@
 
 import dataclasses
 import doctest
+import importlib
 import inspect
 import re
+import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,8 @@ PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
+MODULE = re.compile(r"# (\w+)\.py\n")
+
 
 def blocks(page: Path) -> list[tuple[int, str]]:
     """The Python programs of a page, each with the number of its first line."""
@@ -37,9 +41,15 @@ def test_the_programs_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
     for line, source in blocks(page):
-        if source.lstrip().startswith(">>>"):
+        if module := MODULE.match(source):  # a file that later programs import
+            Path(module[1] + ".py").write_text(source)
+            monkeypatch.setitem(sys.modules, module[1], None)  # so that it is forgotten in the end
+            del sys.modules[module[1]]
+            importlib.import_module(module[1])
+        elif source.lstrip().startswith(">>>"):
             run_examples(source, names, f"{page.name}:{line}")
         else:
             code = compile("\n" * (line - 1) + source, str(page), "exec")
@@ -193,7 +203,7 @@ def test_every_switch_stands_in_the_page_of_learners() -> None:
 def test_every_error_stands_in_the_tree_of_errors() -> None:
     tree = hw.errors.__doc__ or ""
     errors = [value for value in vars(hw.errors).values() if inspect.isclass(value)]
-    assert len(errors) == 12
+    assert len(errors) == 16
     assert [error.__name__ for error in errors if error.__name__ not in tree] == []
 
 

@@ -18,12 +18,13 @@ import pytest
 import scipy.sparse  # type: ignore[import-untyped]
 
 import headwater as hw
-from contract import plain
+from effort import FULL
+from forms import plain
 
 Event = dict[str, float | bool | str]
 Stream = list[tuple[Event, int | None]]
 
-EVENTS, COLUMNS, AT_ONCE, A_BATCH = 10_000, 80, 24, 500
+EVENTS, COLUMNS, AT_ONCE, A_BATCH = 10_000 if FULL else 4_000, 80, 24, 500
 LEARNERS: dict[str, Callable[[], hw.Learner]] = {
     "Linear": hw.Linear,
     "FLLS": hw.FLLS,

@@ -21,13 +21,16 @@ LAYERS = (
 DEPTH = {
     part: depth for depth, layer in enumerate(LAYERS.split(" > ")) for part in layer.split("|")
 }
-OUTER = {"cli", "demo", "service", "studies", "connectors", "adapters", "client", "datasets"}
+OUTER = {
+    *("cli", "demo", "service", "studies", "connectors", "adapters", "client", "datasets"),
+    "live",
+}
 """Where libraries that are optional extras may be imported."""
 LOANS = {"evaluation": {"scipy"}, "inputs": {"pyarrow"}}
 """What else a part may import once it is called: a paired test is SciPy's, Parquet is pyarrow's."""
 EXTRAS = {
     *("matplotlib", "scipy", "sklearn", "river", "pandas", "pyarrow", "polars"),
-    *("skactiveml", "mlflow", "pooch", "joblib"),
+    *("skactiveml", "mlflow", "pooch", "joblib", "sqlalchemy", "alembic", "psycopg"),
 }
 
 PACKAGE = Path(headwater.__file__).parent

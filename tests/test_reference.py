@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import headwater as hw
 from about import about
+from effort import FULL, reduced
 from headwater.errors import StepError
 from headwater.learners.replication import LegacyOLSF, SelAdaByNorm
 from reference.learner import NEAR, Event, Learned, decide, features, learn
@@ -43,9 +44,11 @@ UPDATES: list[Component] = [
     ("PA2", {"C": None, "positive_margin": 4.0}),
     ("CPA", {"C": 1.0, "positive_margin": "balanced"}),
     ("CPA", {"C": None, "positive_margin": 9.0}),
-    ("AROW", {"C": 1.0, "positive_margin": 1.0}),
-    ("AROW", {"C": inf, "positive_margin": 2.0}),
-    ("AROW", {"C": None, "positive_margin": BALANCED}),
+    ("AROW", {"C": 1.0, "positive_margin": 1.0, "forgetting": None}),
+    ("AROW", {"C": 1.0, "positive_margin": 1.0, "forgetting": 0.998}),
+    ("AROW", {"C": 5.0, "positive_margin": 2.0, "forgetting": 0.3}),
+    ("AROW", {"C": inf, "positive_margin": 2.0, "forgetting": None}),
+    ("AROW", {"C": None, "positive_margin": BALANCED, "forgetting": None}),
     ("CW", {"confidence": 0.9, "form": "variance"}),
     ("CW", {"confidence": 0.7, "form": "stdev"}),
     ("Gradient", {"step": 0.2, "decay": 0.01}),
@@ -65,7 +68,8 @@ MULTICLASS_UPDATES: list[Component] = [
     ("PA", {"positive_margin": 1.0}),
     ("PA1", {"C": 0.1, "positive_margin": 1.0}),
     ("PA2", {"C": 0.5, "positive_margin": 1.0}),
-    ("AROW", {"C": 1.0, "positive_margin": 1.0}),
+    ("AROW", {"C": 1.0, "positive_margin": 1.0, "forgetting": None}),
+    ("AROW", {"C": 1.0, "positive_margin": 1.0, "forgetting": 0.9}),
 ]
 
 QUERIES: list[Component] = [
@@ -113,6 +117,14 @@ LEGACY_SPARSIFIERS: list[Component | None] = [
     ("RandomShare", {"share": 0.3}),
 ]
 
+CLASS_WEIGHTS: list[Component] = [
+    ("Balanced", {}),
+    ("Costs", {"negative": 1.0, "positive": 20.0}),
+    ("Costs", {"negative": 3.0, "positive": 0.5}),
+    ("Threshold", {"threshold": 0.05}),
+    ("Threshold", {"threshold": 0.7}),
+]
+
 GROWTHS: list[Growth] = ["open", "restart", "closed"]
 COLOURS = ("red", "green", "blue")
 NAMES = ["a", "b", "ab", "B", "ä", "1", 1, -3, 10, 9, 0]
@@ -122,6 +134,7 @@ def name_of(value: object) -> str:
     """A parameter's name in a test's id."""
     if isinstance(value, Config):
         names = [name_of(one) for one in (value.update, value.query, value.sparsify)]
+        names += [name_of(value.class_weight)] if value.class_weight else []
         return "-".join([*names, value.growth, "intercept" if value.intercept else "bare"])
     if isinstance(value, tuple):
         kind, parameters = value
@@ -160,7 +173,21 @@ def model_of(config: Config, seed: int) -> Any:
         multiclass=config.multiclass,
         classes=config.classes or None,
         seed=seed,
+        **class_weight_of(config),
     )
+
+
+def class_weight_of(config: Config) -> dict[str, Any]:
+    """The parameters that stand for a class weight."""
+    match config.class_weight:
+        case None:
+            return {"class_weight": None}
+        case ("Balanced", _):
+            return {"class_weight": "balanced"}
+        case ("Costs", costs):
+            return {"class_weight": (costs["negative"], costs["positive"])}
+        case _, threshold:
+            return threshold
 
 
 def is_sel_ada_by_norm(config: Config) -> bool:
@@ -189,14 +216,17 @@ def component_of(module: Any, component: Component) -> Any:
 # One step
 
 
-def check_decision(config: Config, model: Any, event: Event) -> Any:
-    """Let the model decide; compare it with the reference from the same state."""
+def check_decision(config: Config, model: Any, event: Event, **told: Any) -> Any:
+    """Let the model decide; compare it with the reference from the same state.
+
+    `told` is the event's rate or its logged outcome.
+    """
     file = model.to_bytes()
     state = read_state(file)
-    decision = model.decide_one(event)
-    expected = decide(config, state, event)
+    decision = model.decide_one(event, **told)
+    expected = decide(config, state, event, **told)
     if expected.uncertain and decision.asked != expected.asked:
-        expected = decide(config, state, event, asked=decision.asked)
+        expected = decide(config, state, event, asked=decision.asked, **told)
 
     assert decision.asked == expected.asked
     assert decision.margin == near(expected.margin, expected.margin_blur)
@@ -272,7 +302,7 @@ def differences(core: State, expected: State, margin_blur: float = 0.0) -> list[
     """What differs between two states, weights and variances aside."""
     exact = (
         "names first last times label_form classes positives negatives"
-        " seen asked learned mistakes phase coins draws"
+        " seen asked learned mistakes phase given_events given_rates coins draws"
     )
     found = [
         f"{key}: {getattr(core, key)} is not {getattr(expected, key)}"
@@ -282,6 +312,11 @@ def differences(core: State, expected: State, margin_blur: float = 0.0) -> list[
     for key, blur in (("mean_margin", margin_blur), ("tilt", NEAR), ("largest_norm", 0.0)):
         if getattr(core, key) != near(getattr(expected, key), blur):
             found.append(f"{key}: {getattr(core, key)} is not {getattr(expected, key)}")
+    if (core.class_odds is None) != (expected.class_odds is None):
+        return [*found, f"class odds: {core.class_odds} is not {expected.class_odds}"]
+    for got, wanted in zip(core.class_odds or (), expected.class_odds or (), strict=True):
+        if got != near(wanted):
+            found.append(f"class odds: {core.class_odds} is not {expected.class_odds}")
     return found
 
 
@@ -456,7 +491,7 @@ def streams(
 
 def examples(count: int) -> settings:
     return settings(
-        max_examples=count,
+        max_examples=reduced(count),
         derandomize=True,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
@@ -476,6 +511,35 @@ def test_every_step_of_every_binary_combination(
             follow(Config(update, query, sparsify, growth, intercept), rounds, coins)
 
     every_query()
+
+
+WEIGHED_UPDATES = [update for update in UPDATES if update[1].get("positive_margin", 1.0) == 1.0]
+"""Rules that do not weigh the classes themselves."""
+
+
+@pytest.mark.parametrize("class_weight", CLASS_WEIGHTS, ids=name_of)
+@pytest.mark.parametrize("update", WEIGHED_UPDATES, ids=name_of)
+def test_every_step_with_class_weights(update: Component, class_weight: Component) -> None:
+    @seed(crc32(repr((update, class_weight)).encode()))
+    @examples(20)
+    @given(
+        streams(longest=12, value=values(1e3)),
+        st.sampled_from(QUERIES),
+        st.sampled_from(SPARSIFIERS),
+        st.sampled_from(GROWTHS),
+        st.integers(0, 2**64 - 1),
+    )
+    def steps(
+        rounds: list[Round],
+        query: Component,
+        sparsify: Component | None,
+        growth: Growth,
+        coins: int,
+    ) -> None:
+        config = Config(update, query, sparsify, growth, True, class_weight=class_weight)
+        follow(config, rounds, coins)
+
+    steps()
 
 
 @pytest.mark.parametrize("sparsify", SPARSIFIERS, ids=name_of)
@@ -558,6 +622,35 @@ def test_every_step_of_longer_streams(
     follow(Config(update, query, sparsify, growth, intercept), rounds, coins)
 
 
+TOLD: list[dict[str, Any]] = [
+    *({"rate": rate} for rate in (0.0, 0.3, 0.02, 1.0)),
+    *({"outcome": outcome} for outcome in ((True, 0.25), (False, 0.5), (False, 0.0), (True, 1.0))),
+    {"rate": 0.4, "outcome": (True, 0.1)},
+    {"rate": 0.0, "outcome": (False, 0.0)},
+]
+RATED = ("Random", "Budget", "Quantile")
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=name_of)
+def test_every_step_with_given_rates_and_logged_outcomes(query: Component) -> None:
+    rated = query[0] in RATED or (query[0] == "Quota" and query[1]["total"] is None)
+    choices = [{}, *(told for told in TOLD if rated or "rate" not in told)]
+
+    @seed(crc32(repr(query).encode()))
+    @examples(60)
+    @given(streams(longest=12), st.lists(st.sampled_from(choices), min_size=12, max_size=12))
+    def steps(rounds: list[Round], tellings: list[dict[str, Any]]) -> None:
+        config = Config(("PA1", {"C": 0.1, "positive_margin": 1.0}), query)
+        model = model_of(config, seed=3)
+        for (event, label, fate), told in zip(rounds, tellings, strict=False):
+            decision = check_decision(config, model, event, **told)
+            if fate != "late":
+                act = partial_call(model.answer, decision, label)
+                check_learning(config, model, event, label, act)
+
+    steps()
+
+
 # Whole streams
 
 
@@ -629,20 +722,30 @@ MULTICLASS_STREAMS = [
     )
 ]
 
+WEIGHED_STREAMS = [
+    Config(update, query, None, intercept=True, class_weight=class_weight)
+    for update, query, class_weight in zip(
+        [rule for rule in WEIGHED_UPDATES if rule[0] not in DISCRETE] * 4,
+        cycle(QUERIES),
+        cycle(CLASS_WEIGHTS),
+        strict=False,
+    )
+]
+
 LEGACY_STREAMS = [
     Config(update, ("All", {}), sparsify, legacy=True)
     for update, sparsify in product(LEGACY_UPDATES[:3], LEGACY_SPARSIFIERS)
 ]
 
 
-@pytest.mark.parametrize("config", BINARY_STREAMS + LEGACY_STREAMS, ids=name_of)
+@pytest.mark.parametrize("config", BINARY_STREAMS + WEIGHED_STREAMS + LEGACY_STREAMS, ids=name_of)
 def test_a_whole_binary_stream(config: Config) -> None:
-    follow_alone(config, gaussian(seed=1, length=250), seed=2)
+    follow_alone(config, gaussian(seed=1, length=250 if FULL else 120), seed=2)
 
 
 @pytest.mark.parametrize("config", MULTICLASS_STREAMS, ids=name_of)
 def test_a_whole_multiclass_stream(config: Config) -> None:
-    follow_alone(config, gaussian(seed=3, length=250, labels=COLOURS), seed=4)
+    follow_alone(config, gaussian(seed=3, length=250 if FULL else 120, labels=COLOURS), seed=4)
 
 
 def test_a_stream_so_long_that_the_scale_is_folded_and_the_norm_summed_afresh() -> None:

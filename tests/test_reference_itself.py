@@ -5,7 +5,7 @@ import random as any_random
 import struct
 import zlib
 from dataclasses import replace
-from math import exp, inf, isclose, sqrt
+from math import exp, inf, isclose, log, sqrt
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
@@ -144,8 +144,8 @@ def test_the_draws_are_the_coins_after_a_jump() -> None:
         (binary("CPA", C=inf, positive_margin=9.0), [0.36, 0.48]),  # √9/25
         (binary("CPA", C=0.1, positive_margin=9.0), [0.3, 0.4]),
         (binary("CPA", C=None, positive_margin=0.01), [0.012, 0.016]),  # √0.01/25 = 0.004 < C
-        (binary("AROW", C=1.0, positive_margin=1.0), [3 / 26, 4 / 26]),
-        (binary("AROW", C=inf, positive_margin=1.0), [0.12, 0.16]),
+        (binary("AROW", C=1.0, positive_margin=1.0, forgetting=None), [3 / 26, 4 / 26]),
+        (binary("AROW", C=inf, positive_margin=1.0, forgetting=None), [0.12, 0.16]),
         (binary("Gradient", step=0.2, decay=0.01), [0.6, 0.8]),
         (replace(binary("Perceptron"), legacy=True), [3, 4]),
         (replace(binary("PA"), legacy=True), [0.6, 0.8]),  # 1/5
@@ -191,7 +191,7 @@ def test_steps_worked_out_by_hand(rule: float, step: float) -> None:
         binary("PA", positive_margin=1.0),
         binary("PA1", C=inf, positive_margin=1.0),
         binary("PA2", C=inf, positive_margin=1.0),
-        binary("AROW", C=inf, positive_margin=1.0),
+        binary("AROW", C=inf, positive_margin=1.0, forgetting=None),
     ],
 )
 def test_a_hard_step_leaves_a_margin_of_one(config: Config) -> None:
@@ -207,7 +207,7 @@ def test_a_hard_step_leaves_a_margin_of_one(config: Config) -> None:
 
 
 def test_arow_steps_shrink_with_what_was_learned() -> None:
-    config = binary("AROW", C=1.0, positive_margin=1.0)
+    config = binary("AROW", C=1.0, positive_margin=1.0, forgetting=None)
     state = learned(config, (X, True))
     assert state.variances == [approx([17 / 26, 10 / 26])]
     state = learn(config, state, {"a": 1.0}, False).state
@@ -216,10 +216,46 @@ def test_arow_steps_shrink_with_what_was_learned() -> None:
     assert state.variances == [approx([17 / 43, 10 / 26])]
 
 
+def test_forgetting_brings_the_variances_of_an_event_back_towards_one() -> None:
+    config = binary("AROW", C=1.0, positive_margin=1.0, forgetting=0.5)
+    state = learned(config, (X, True))
+    # 26/17 becomes 43/34, and 26/10 becomes 36/20
+    assert state.weights == [approx([3 / 26, 4 / 26])]
+    assert state.variances == [approx([34 / 43, 20 / 36])]
+    met = learn(config, state, {"b": 100.0}, True).state  # a margin of 15 needs no step
+    assert met.weights == state.weights
+    assert met.variances == [approx([34 / 43, 1 / 1.4])]
+
+
+def test_class_odds_move_by_their_formulas() -> None:
+    config = replace(binary("PA", positive_margin=1.0), class_weight=("Balanced", {}))
+    state = learned(config, (X, True))  # the product is 0: the slope stays
+    assert state.class_odds == approx((3.0, 0.998, 1.495, 1.495))
+    state = learn(config, state, {"a": 3.0, "b": 4.0}, False).state  # the product is 1
+    wrong = 1 / (1 + exp(-3))
+    curve = 0.998 * 0.998 + wrong * (1 - wrong)
+    slope = 3 - wrong / (curve + 1)
+    assert state.class_odds == approx(
+        (slope, curve, 0.995 * 1.495 + 1 - wrong, 0.995 * 1.495 + wrong)
+    )
+    assert state.class_odds is not None
+    shifts = {
+        ("Balanced", ()): log(state.class_odds.negatives / state.class_odds.positives),
+        ("Costs", (("negative", 2.0), ("positive", 3.0))): log(1.5),
+        ("Threshold", (("threshold", 0.25),)): log(3),
+    }
+    product = sum(weight * value for weight, value in zip(state.weights[0], (3, 1), strict=True))
+    for (kind, parameters), shift in shifts.items():
+        weighed = replace(config, class_weight=(kind, dict(parameters)))
+        found = decide(weighed, state, {"a": 3.0, "b": 1.0})
+        assert found.margin == approx(slope * product + shift)
+        assert found.prediction == (found.margin > 0)
+
+
 def test_a_label_that_is_met_moves_nothing() -> None:
     for config in (
         binary("PA", positive_margin=1.0),
-        binary("AROW", C=inf, positive_margin=1.0),
+        binary("AROW", C=inf, positive_margin=1.0, forgetting=None),
         binary("CPA", C=inf, positive_margin=9.0),
         binary("Perceptron"),
     ):
@@ -313,8 +349,8 @@ PA_OPEN = Config(PA, ALL)
 
 def test_an_intercept_is_a_feature_of_value_one() -> None:
     state = learned(replace(PA_OPEN, intercept=True), ({"a": 2.0, 5: 0.0}, True))
-    assert state.names == [5, "(intercept)", "a"]
-    assert state.weights == [approx([0, 0.2, 0.4])]
+    assert state.names == ["(intercept)", 5, "a"]
+    assert state.weights == [approx([0.2, 0, 0.4])]
 
 
 def test_restart_forgets_the_weights_when_a_new_name_is_learned() -> None:
@@ -353,7 +389,7 @@ def test_the_label_moves_up_and_its_best_rival_down() -> None:
         (("PA2", {"C": 0.02, "positive_margin": 1.0}), 1 / 75),
         (("MarginPerceptron", {"positive_margin": 1.0}), 1.0),
         (("Perceptron", {}), 1.0),
-        (("AROW", {"C": 0.02, "positive_margin": 1.0}), 0.01),  # 1/(2·25 + 50)
+        (("AROW", {"C": 0.02, "positive_margin": 1.0, "forgetting": None}), 0.01),  # 1/(2·25 + 50)
     ],
 )
 def test_the_first_step_between_two_classes(rule: Component, step: float) -> None:
@@ -439,8 +475,10 @@ def test_two_classes_are_the_binary_algorithm(kind: str, share: float) -> None:
         (query.quota_of(0.5, total=5, decisions=5, asked=3, coin=0.0), 0, False),
         (query.quota_of(0.5, total=5, decisions=5, asked=2, coin=0.99), 1, True),
         (query.quota_of(0.5, total=5, decisions=6, asked=0, coin=0.0), 0, False),
-        (query.quota(0.25, decisions=3, phase=0.25), 0.25, True),
-        (query.quota(0.25, decisions=4, phase=0.25), 0.25, False),
+        (query.quota(0.25, before=0.5, after=0.75, phase=0.25), 0.25, True),
+        (query.quota(0.25, before=0.75, after=1.0, phase=0.25), 0.25, False),
+        (query.quota(0.5, before=0.75, after=1.25, phase=0.25), 0.5, False),
+        (query.quota(1.0, before=0.5, after=1.5, phase=0.0), 1.0, True),
         (query.budget(0.2, 1, mean_margin=5.0, tilt=0.0, magnitude=5.0, coin=0.99), 1, True),
         (query.budget(0.2, 2, mean_margin=2.0, tilt=0.0, magnitude=6.0, coin=0.08), 1 / 13, False),
         (query.budget(0.2, 2, mean_margin=0.0, tilt=0.0, magnitude=0.0, coin=0.19), 0.2, True),
@@ -574,7 +612,8 @@ def test_scaling_comes_before_truncation_and_only_after_a_step() -> None:
 
 def test_a_truncated_feature_keeps_its_variance() -> None:
     keep: Component = ("KeepCount", {"count": 1, "l2_radius": inf})
-    state = learned(Config(("AROW", {"C": 1.0, "positive_margin": 1.0}), ALL, keep), (X, True))
+    arow = binary("AROW", C=1.0, positive_margin=1.0, forgetting=None)
+    state = learned(replace(arow, sparsify=keep), (X, True))
     assert state.weights == [approx([0, 4 / 26])]
     assert state.variances == [approx([17 / 26, 10 / 26])]
 
@@ -608,7 +647,7 @@ def test_a_late_label_meets_the_model_as_it_is() -> None:
 def model_file(state: dict[str, Any]) -> bytes:
     packed: bytes = msgpack.packb(state)
     header = json.dumps({"class": "Linear"}).encode()
-    body = b"HEADWATR" + struct.pack("<II", 2, len(header)) + header
+    body = b"HEADWATR" + struct.pack("<II", 3, len(header)) + header
     body += struct.pack("<Q", len(packed)) + packed
     return body + struct.pack("<I", zlib.crc32(body))
 

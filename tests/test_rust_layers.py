@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parent.parent
-LAYERS = "learner > readers|model > rules > scaling > capacity > storage > label > event > error"
+LAYERS = (
+    "learner > event_bytes|readers|model > rules > scaling > capacity > feature_table"
+    " > storage|feature_history > label > event > error"
+)
 DEPTH = {
     part: depth for depth, layer in enumerate(LAYERS.split(" > ")) for part in layer.split("|")
 }

@@ -18,9 +18,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 import headwater as hw
+from effort import FULL
 from headwater.errors import BusyError, EventError, OutputError, PoisonedError, StepError
 
-SECONDS = 30.0 if os.environ.get("HEADWATER_FULL") else 2.0
+SECONDS = 30.0 if FULL else 1.0
 """How long threads race."""
 
 

@@ -18,7 +18,6 @@ import pytest
 import scipy.sparse as sp  # type: ignore[import-untyped]
 
 import headwater as hw
-from contract import put_together, take_apart
 from headwater import streams
 from headwater.adapters.sklearn import HeadwaterClassifier, _SklearnEstimator
 from headwater.errors import (
@@ -41,6 +40,7 @@ from headwater.learners.base import learner_classes
 from headwater.parameters import Limit, argument_limits, field_limits
 from headwater.rules.component import Component
 from headwater.streams import SensorNetwork, Trapezoid, Varying
+from model_bytes import put_together, take_apart
 
 TWICE = [[0.5, 1.0], [1.0, nan]]
 
@@ -264,7 +264,7 @@ BATCHES = [
     Row("X holds no texts of numbers", simulate([["1.5"]], [1]), EventError, "numbers"),
     Row("... in an array", simulate(np.array([["1.5"]]), [1]), EventError, "numbers"),
     Row("... in a CSR", simulate(rows([0, 1], [0], ["1.5"]), [1]), EventError, "numbers"),
-    Row("X holds no dicts", simulate([{"rain": 1.0}], [1]), EventError, "numbers"),
+    Row("X holds events only", simulate([{"rain": 1.0}, [2.0]], [1, 0]), EventError, "X, row 1"),
     Row("X is not complex", simulate(np.array([[1j]]), [1]), EventError, "numbers"),
     Row("a CSR is not complex", simulate(rows([0, 1], [0], [1j]), [1]), EventError, "numbers"),
     Row("X holds no dates", simulate(np.array([["2020"]], "M8[Y]"), [1]), EventError, "numbers"),
@@ -417,7 +417,7 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "epsilon": (lambda v: hw.PARegressor(epsilon=v), [-0.1, inf, nan, None, "0.1"]),
     "replay": (lambda v: hw.update.DualLogistic(replay=v), [-1, 1.5, 2**32, True, None]),
     "memory": (lambda v: hw.update.DualLogistic(memory=v), [0, 1.5, 2**32, None]),
-    "balance": (lambda v: hw.Spring(balance=v), ["yes", 1, 0.5, None]),
+    "balance": (lambda v: hw.update.DualLogistic(balance=v), ["yes", 1, 0.5, None]),
     "label_rate": (lambda v: hw.Spring(label_rate=v), [0, 1.1, nan, None, "few"]),
     "prior_weight": (lambda v: hw.SEL2(prior_weight=v), [0, -1, inf, nan, None]),
     "query_form": (lambda v: hw.named("SEL-2nd", query_form=v), ["print", None, []]),
@@ -434,6 +434,12 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "l2_radius": (lambda v: hw.sparsify.KeepCount(l2_radius=v), [0, nan]),
     "plus_one": (lambda v: hw.PAA(plus_one=v), [1, None]),
     "intercept": (lambda v: hw.Linear(intercept=v), [1, "yes"]),
+    "class_weight": (
+        lambda v: hw.Linear(class_weight=v),
+        ["even", 2, (1,), (1, 0), (1, inf), (1, nan), {True: 1}, {True: 1, False: "2"}],
+    ),
+    "threshold": (lambda v: hw.Linear(threshold=v), [0, 1, nan, True, "low"]),
+    "forgetting": (lambda v: hw.update.AROW(forgetting=v), [0, 1, nan, True, "slow"]),
     "multiclass": (lambda v: hw.Linear(multiclass=v), [3, None]),
     "legacy": (lambda v: hw.named("OLSF-I", legacy=v), [0, 1]),
     "classes": (lambda v: hw.FLLS(classes=v), ["ab", b"ab", 2, {1, 2}, {"a": "b"}]),
@@ -550,18 +556,16 @@ def test_a_parameter_outside_its_limits_is_refused(
     assert_readable(text)
 
 
-@pytest.mark.parametrize("make", [hw.Spring, hw.update.DualLogistic], ids=lambda m: m.__name__)
 @pytest.mark.parametrize("value", [0, -1.0, inf, 1e10, nan, None, "1"])
-def test_dual_steps_need_a_cost_that_is_finite(make: Any, value: Any) -> None:
+def test_dual_steps_need_a_cost_that_is_finite(value: Any) -> None:
     with pytest.raises(ParameterError, match="C must be a number from 1e-9 to 1e9") as caught:
-        make(C=value)
+        hw.update.DualLogistic(C=value)
     assert_readable(str(caught.value))
 
 
-@pytest.mark.parametrize("make", [hw.Spring, hw.update.DualLogistic], ids=lambda m: m.__name__)
-def test_class_balance_is_on_or_off(make: Any) -> None:
+def test_class_balance_is_on_or_off() -> None:
     with pytest.raises(ParameterError, match=r"balance must be True or False, got 'yes'\."):
-        make(balance="yes")
+        hw.update.DualLogistic(balance="yes")  # type: ignore[arg-type]
 
 
 def with_fields() -> list[type]:
@@ -740,7 +744,7 @@ def test_what_is_not_bytes_is_refused(data: Any) -> None:
 
 def test_a_newer_format_is_refused_by_its_version() -> None:
     header, state = take_apart(saved())
-    assert_refused(put_together(header, state, version=3), "version 3")
+    assert_refused(put_together(header, state, version=4), "version 4")
 
 
 def test_a_file_put_together_by_hand_is_taken() -> None:
@@ -827,7 +831,8 @@ STATES = [
     Alteration("names", None, "names"),
     Alteration("query", None, "query"),
     Alteration("names", ["a"], "as long as its names"),
-    Alteration("names", ["rain"] * 4, "twice"),
+    Alteration("names", ["(intercept)", *["rain"] * 3], "twice"),
+    Alteration("names", ["rain", "b", "c", "d"], "not those of its own features"),
     Alteration("names", [1.5, "b", "c", "d"], "cannot be read"),
     Alteration("names", [True, "b", "c", "d"], "cannot be read"),
     Alteration("names", [2**64 - 1, "b", "c", "d"], "cannot be read"),

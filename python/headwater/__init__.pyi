@@ -1,9 +1,9 @@
 """Learn from streams whose features come and go and whose labels are scarce."""
 
-from . import datasets, errors, evaluation, labels, streams
+from . import datasets, errors, evaluation, labels, live, streams, testing
 from ._core import Decision, __version__
 from .catalogue import named, names
-from .inputs import EventFile, Record, open
+from .inputs import Columns, EventFile, Record, open
 from .learners.base import Learner, from_bytes, load
 from .learners.fesl import FESL, RFESL
 from .learners.flls import FLLS
@@ -12,6 +12,7 @@ from .learners.ofs import OFSP
 from .learners.olsf import OLSF
 from .learners.olvf import OLVF
 from .learners.paa import CSPAA, MPAA, PAA
+from .learners.python_learner import PythonLearner
 from .learners.regression import PARegressor
 from .learners.second_order import SEL2
 from .learners.spring import Spring
@@ -30,6 +31,7 @@ __all__ = [
     "PAA",
     "RFESL",
     "SEL2",
+    "Columns",
     "Decision",
     "EventFile",
     "Explanation",
@@ -38,6 +40,7 @@ __all__ = [
     "Learner",
     "Linear",
     "PARegressor",
+    "PythonLearner",
     "Record",
     "Rows",
     "Session",
@@ -49,6 +52,7 @@ __all__ = [
     "evaluation",
     "from_bytes",
     "labels",
+    "live",
     "load",
     "named",
     "names",
@@ -57,5 +61,6 @@ __all__ = [
     "scale",
     "sparsify",
     "streams",
+    "testing",
     "update",
 ]

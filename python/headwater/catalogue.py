@@ -103,7 +103,8 @@ def _composed(
             for kind, component in components.items()
         }
         rest = {name: given[name] for name in shared}
-        return Linear(**filled, scale=None, intercept=False, **fixed, **rest)  # type: ignore[arg-type]
+        plain: dict[str, Any] = {"scale": None, "intercept": False, "class_weight": None}
+        return Linear(**filled, **plain, **fixed, **rest)  # type: ignore[arg-type]
 
     return _Recipe(defaults | shared, make)
 
@@ -331,8 +332,8 @@ def with_rate(
 
     Examples
     --------
-    >>> with_rate(algorithm("Spring").parameters, {"C": 0.5}, 0.1)
-    {'C': 0.5, 'label_rate': 0.1}
+    >>> with_rate(algorithm("Spring").parameters, {"seed": 1}, 0.1)
+    {'seed': 1, 'label_rate': 0.1}
     >>> with_rate(algorithm("Linear").parameters, {}, 0.1)
     {'query': query.Budget(rate=0.1)}
     >>> with_rate(algorithm("FLLS").parameters, {}, 0.1)

@@ -12,7 +12,11 @@ HeadwaterError
 ├── OutputError      what a run writes cannot be written; what was written and learned agree
 ├── EventFileError   a file of events, or a line of it, cannot be read; the events before are done
 ├── ModelFileError   a saved model is damaged, foreign or from a newer version
-└── DatasetError     a data set is not there, cannot be fetched, or is not what it should be
+├── DatasetError     a data set is not there, cannot be fetched, or is not what it should be
+└── JournalError     the database of a live stream cannot be used; nothing was taken
+    ├── HeldError      another process writes to it
+    ├── IdReusedError  an event's id or an answer's key was used before, for something else
+    └── TooOldError    what would have to be replayed is no longer kept
 ```
 
 Every message says where, what was expected and what was found instead. A call that raises an error
@@ -66,3 +70,19 @@ class ModelFileError(HeadwaterError, ValueError):
 
 class DatasetError(HeadwaterError, ValueError):
     """A data set is not there, cannot be fetched, or is not what it should be."""
+
+
+class JournalError(HeadwaterError, RuntimeError):
+    """The database of a live stream cannot be used; nothing was taken."""
+
+
+class HeldError(JournalError):
+    """Another process writes to the database."""
+
+
+class IdReusedError(JournalError):
+    """An event's id or an answer's key was used before, for something else."""
+
+
+class TooOldError(JournalError):
+    """What would have to be replayed is no longer kept."""

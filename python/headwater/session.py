@@ -4,8 +4,9 @@ import reprlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from headwater._core import Decision
+from headwater._core import Decision, RoleReader
 from headwater.errors import AnswerError, EventError, LabelError, ParameterError, StepError
+from headwater.inputs.columns import Columns
 from headwater.labels.base import LabelSource
 from headwater.learners.base import Learner
 from headwater.types import Event, Id, Label
@@ -32,6 +33,9 @@ class Session:
         The learner that decides, asks and learns.
     labels
         The label source: `headwater.labels.Oracle`, or one of your own.
+    columns
+        The roles of the fields of every event; None: all are features. A field with the role id is
+        the event's id, one with the role label is left out.
 
     Attributes
     ----------
@@ -52,18 +56,23 @@ class Session:
     ...     decision = session.receive(event)
     ...     learned = session.settle()
     >>> session.learner.asked, session.learner.learned
-    (50, 47)
+    (50, 48)
     """
 
-    def __init__(self, learner: Learner, labels: LabelSource) -> None:
+    def __init__(
+        self, learner: Learner, labels: LabelSource, *, columns: Columns | None = None
+    ) -> None:
         if not isinstance(learner, Learner):
             raise ParameterError(f"Session: learner must be a learner, got {learner!r}.")
         if not all(hasattr(labels, verb) for verb in ("advance", "ask", "answers")):
             raise ParameterError(
                 f"Session: labels must have advance, ask and answers, got {labels!r}."
             )
+        if columns is not None and not isinstance(columns, Columns):
+            raise ParameterError(f"Session: columns must be hw.Columns or None, got {columns!r}.")
         self.learner = learner
         self.labels = labels
+        self._roles = None if columns is None else RoleReader(columns)
         self.received = 0
         self.repeated = 0
         self.rejected: list[Rejected] = []
@@ -84,6 +93,9 @@ class Session:
         >>> session.receive({"rain": 1.0}, id="monday").asked
         True
         """
+        if self._roles is not None:
+            given, x, _ = self._roles.read(x)
+            id = given if id is None else id
         name = self.received if id is None else id
         check: Callable[[Id], None] | None = getattr(self.labels, "check", None)
         if check is not None:

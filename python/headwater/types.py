@@ -122,13 +122,17 @@ class FileRun:
     asked
         Events whose label was asked for.
     learned
-        Events learned: asked for, and labelled.
+        Events learned: with a label and, in `simulate_file`, asked for.
     skipped
         Lines that could not be used; always 0 with `on_error="raise"`.
     bytes
         Bytes read from the file, before decompression.
     problems
         Why the first ten of the skipped lines could not be used.
+    findings
+        What looks wrong in columns without a role: (kind, column, count, of how many, example).
+    units
+        The units that columns of numbers were in.
 
     Examples
     --------
@@ -146,6 +150,8 @@ class FileRun:
     skipped: int = 0
     bytes: int = 0
     problems: tuple[str, ...] = ()
+    findings: tuple[tuple[str, str, int, int, str], ...] = ()
+    units: tuple[tuple[str, str], ...] = ()
 
     @property
     def error_rate(self) -> float:

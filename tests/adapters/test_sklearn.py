@@ -35,7 +35,7 @@ from headwater.adapters.sklearn import HeadwaterClassifier, HeadwaterRegressor
 FIXED = [
     HeadwaterClassifier(),
     HeadwaterRegressor(),
-    *map(HeadwaterClassifier, ["PA-I", "FLLS-II", "OLSF-I", "MPAA-I", "OLVF", "FESL-c"]),
+    *map(HeadwaterClassifier, ["Spring", "PA-I", "FLLS-II", "OLSF-I", "MPAA-I", "OLVF", "FESL-c"]),
 ]
 OPEN = [HeadwaterClassifier(feature_space="open"), HeadwaterRegressor(feature_space="open")]
 

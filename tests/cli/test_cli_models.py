@@ -53,23 +53,29 @@ def write(path: Path, seed: int, count: int = 400) -> Path:
 
 # run
 
+LINEAR = ["--learner", "Linear"]
 PLAIN = hw.Linear(update=hw.update.DualLogistic(balance=False))
 MODELS: list[tuple[list[str], hw.Learner]] = [
-    ([], hw.Linear()),
-    (["--budget", "0.2"], hw.Linear(query=hw.query.Budget(0.2))),
-    (["--learner", "spring", "--budget", "0.2"], hw.Spring(label_rate=0.2)),
-    (["--learner", "Spring", "--set", "C=10", "--seed", "4"], hw.Spring(C=10.0, seed=4)),
-    (["--learner", "spring", "--set", "balance=false"], hw.Spring(balance=False)),
-    (["--set", "update=dual_logistic", "--set", "update.balance=false"], PLAIN),
+    ([], hw.Spring()),
+    (["--budget", "0.2"], hw.Spring(label_rate=0.2)),
+    (["--set", "label_rate=0.2", "--seed", "4"], hw.Spring(label_rate=0.2, seed=4)),
+    (["--learner", "spring", "--set", "max_features=9"], hw.Spring(max_features=9)),
+    (["--set", "classes=false,true"], hw.Spring(classes=(False, True))),
+    (["--set", "multiclass=true"], hw.Spring(multiclass=True)),
+    (LINEAR, hw.Linear()),
+    ([*LINEAR, "--budget", "0.2"], hw.Linear(query=hw.query.Budget(0.2))),
+    ([*LINEAR, "--set", "update=dual_logistic", "--set", "update.balance=false"], PLAIN),
     (["--learner", "RFLLS-II", "--budget", "0.2"], hw.named("RFLLS-II", rate=0.2)),
     (["--learner", "OLVF", "--budget", "0.2"], hw.OLVF(query=hw.query.Budget(0.2))),
-    (["--budget", "0.2", "--set", "query=quota"], hw.Linear(query=hw.query.Quota(0.2))),
+    ([*LINEAR, "--budget", "0.2", "--set", "query=quota"], hw.Linear(query=hw.query.Quota(0.2))),
     (["--learner", "FLLS", "--set", "query_width=.5"], hw.named("FLLS", query_width=0.5)),
-    (["--set", "update=pa1", "--set", "update.C=0.5"], hw.Linear(update=hw.update.PA1(0.5))),
-    (["--set", "query.rate=0.3"], hw.Linear(query=hw.query.Budget(0.3))),
-    (["--set", "scale=none"], hw.Linear(scale=None)),
-    (["--set", "classes=false,true"], hw.Linear(classes=(False, True))),
-    (["--set", "multiclass=true"], hw.Linear(multiclass=True)),
+    (
+        [*LINEAR, "--set", "update=pa1", "--set", "update.C=0.5"],
+        hw.Linear(update=hw.update.PA1(0.5)),
+    ),
+    ([*LINEAR, "--set", "query.rate=0.3"], hw.Linear(query=hw.query.Budget(0.3))),
+    ([*LINEAR, "--set", "scale=none"], hw.Linear(scale=None)),
+    ([*LINEAR, "--set", "multiclass=true"], hw.Linear(multiclass=True)),
     (["--learner", "OLSF", "--set", "l1_radius=inf"], hw.named("OLSF", l1_radius=float("inf"))),
 ]
 
@@ -81,9 +87,9 @@ def test_a_run_is_simulate_file_to_the_last_bit(
     options: list[str], model: hw.Learner, events: Path, tmp_path: Path
 ) -> None:
     saved = tmp_path / "model.hw"
-    summary = told("run", events, "--id", "id", "--save", saved, *options)
+    summary = told("run", events, "--id", "id", "--simulate", "--save", saved, *options)
     model = hw.from_bytes(model.to_bytes())  # a fresh one for each test
-    run = model.simulate_file(events, id="id")
+    run = model.simulate_file(events, columns=hw.Columns(label="y", id="id"))
     assert saved.read_bytes() == model.to_bytes()
     assert summary["events"] == run.events == 400
     assert summary["errors"] == run.mistakes
@@ -91,6 +97,36 @@ def test_a_run_is_simulate_file_to_the_last_bit(
     assert (summary["asked"], summary["learned"]) == (run.asked, run.learned)
     assert summary["features"] == len(model.features())
     assert summary["saved"] == str(saved)
+
+
+def test_a_run_learns_every_label_and_asks_about_events_without_one(
+    events: Path, tmp_path: Path
+) -> None:
+    saved, some = tmp_path / "model.hw", tmp_path / "some.jsonl"
+    lines = [json.loads(line) for line in events.read_text().splitlines()]
+    for number, line in enumerate(lines):
+        if number % 3 == 0:
+            line["y"] = None
+    some.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    summary = told("run", some, "--id", "id", "--save", saved)
+    model = hw.Spring()
+    run = model.learn_file(some, columns=hw.Columns(label="y", id="id"))
+    assert saved.read_bytes() == model.to_bytes()
+    assert summary["learned"] == summary["labelled"] == run.learned == 266
+    assert summary["asked"] == summary["unanswered"] == run.asked > 0
+    text = call("run", some, "--id", "id").stdout
+    said = f"400 events: 266 labels learned, {run.asked} asked for, {run.asked} of them not there."
+    assert text.splitlines()[0] == said
+    loop = hw.Linear()
+    for line in lines:
+        x = {name: value for name, value in line.items() if name not in ("id", "y")}
+        if line.get("y") is None:
+            loop.decide_one(x)
+        else:
+            loop.learn_one(x, line["y"])
+    plain = hw.Linear()
+    plain.learn_file(some, id="id")
+    assert plain.to_bytes() == loop.to_bytes()
 
 
 def test_a_run_goes_on_with_a_saved_model_as_if_it_had_never_stopped(
@@ -110,8 +146,8 @@ def test_a_run_goes_on_with_a_saved_model_as_if_it_had_never_stopped(
 
 def test_decisions_are_written_as_simulate_file_writes_them(events: Path, tmp_path: Path) -> None:
     here, there = tmp_path / "here.csv", tmp_path / "there.csv"
-    told("run", events, "--id", "id", "--decisions", here)
-    hw.Linear().simulate_file(events, id="id", decisions=there)
+    told("run", events, "--id", "id", "--simulate", "--decisions", here)
+    hw.Spring().simulate_file(events, id="id", decisions=there)
     assert here.read_text() == there.read_text()
 
 
@@ -129,7 +165,7 @@ def test_people_get_tables_with_names_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "odd.jsonl"
     odd = {"[red]markup": 2.0, "tab\there": -1.0, "site": "roof"}
     path.write_text("\n".join(json.dumps({**odd, "y": y}) for y in (True, True, False)) + "\n")
-    result = call("run", path, "--budget", "1", "--learner", "Linear", "--set", "scale=none")
+    result = call("run", path, "--learner", "Linear", "--set", "scale=none")
     assert result.exit_code == 0
     for name in ("[red]markup", "'tab\\there'", "site=roof", "(intercept)"):
         assert name in result.stdout
@@ -174,7 +210,7 @@ def test_several_classes_of_which_one_was_met_is_worth_a_note(tmp_path: Path) ->
 def test_a_learner_that_never_asks_is_worth_a_note(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_text('{"a": 1, "y": true}\n')
-    result = call("run", path, "--budget", "0")
+    result = call("run", path, *LINEAR, "--budget", "0", "--simulate")
     assert result.exit_code == 0
     assert "No label was learned" in result.stderr
 
@@ -195,24 +231,27 @@ def test_columns_run_as_lines_do(suffix: str, tmp_path: Path) -> None:
 
 MISTAKES = [
     (["--set", "C"], "--set: expected NAME=VALUE, got 'C'."),
-    (["--set", "growth=open", "--set", "growth=closed"], "--set: growth is given twice."),
-    (["--set", "C=1"], "A component's own are set like update.C=0.5."),
-    (["--set", "update.D=1"], "arow of update has no parameter 'D'; it has update.C"),
-    (["--set", "seed.D=1"], "seed of Linear has no parameters of its own."),
-    (["--set", "sparsify.share=0.1"], "sparsify of Linear is none; fill it first"),
-    (["--set", "update=pa9"], "update must be one of"),
+    (["--set", "seed=1", "--set", "seed=2"], "--set: seed is given twice."),
+    (["--set", "C=1"], "Spring has no parameter 'C'; it has classes, label_rate"),
+    (["--set", "update.C=1"], "Components are parameters of Linear: --learner Linear."),
+    (["--set", "seed.D=1"], "seed of Spring has no parameters of its own."),
+    ([*LINEAR, "--set", "C=1"], "A component's own are set like update.C=0.5."),
+    ([*LINEAR, "--set", "update.D=1"], "arow of update has no parameter 'D'; it has update.C"),
+    ([*LINEAR, "--set", "sparsify.share=0.1"], "sparsify of Linear is none; fill it first"),
+    ([*LINEAR, "--set", "update=pa9"], "update must be one of"),
     (["--set", "multiclass=maybe"], "multiclass must be True or False, got 'maybe'."),
-    (["--budget", "7"], "rate must be in [0, 1], got 7"),
+    (["--budget", "7"], "label_rate must be in (0, 1], got 7"),
+    ([*LINEAR, "--budget", "7"], "rate must be in [0, 1], got 7"),
     (["--budget", "many"], "'many' is not a valid float"),
-    (["--budget", "0.1", "--set", "query.rate=0.2"], "leave out --set query.NAME=VALUE"),
-    (["--budget", "0.1", "--set", "query=margin"], "query must be a rule that has a rate"),
+    ([*LINEAR, "--budget", "0.1", "--set", "query.rate=0.2"], "leave out --set query.NAME=VALUE"),
+    ([*LINEAR, "--budget", "0.1", "--set", "query=margin"], "query must be a rule that has a rate"),
     (["--budget", "0.1", "--learner", "OLSF"], "OLSF asks for every label."),
     (["--learner", "Learner"], "there is no learner 'Learner'"),
     (["--learner", "os:system"], "there is no learner 'os:system'"),
-    (["--learner", "zzz"], "there is no learner 'zzz'; there are CSPAA,"),
+    (["--learner", "zzz"], "there is no learner 'zzz'; there are"),
     (["--resume", "model.hw", "--seed", "1"], "--resume brings the learner"),
     (["--resume", "nowhere.hw"], "nowhere.hw: No such file or directory."),
-    (["--label", "id"], "--label and --id must differ, got 'id' for both."),
+    (["--label", "id"], "'id' has two roles, label and id; leave one out."),
     (["--format", "xml"], "'xml' is not one of"),
     (["--decisions", "nowhere/d.csv"], "--decisions: nowhere/d.csv cannot be written"),
     (["--decisions", "events.jsonl"], "--decisions: events.jsonl is also read here"),
@@ -315,10 +354,10 @@ def test_ctrl_c_saves_what_was_learned_and_says_so_and_a_terminal_shows_a_bar(
         stream.close()
     os.close(terminal)
     assert summary["stopped"]
-    model = hw.Linear()
+    model = hw.Spring()
     done = tmp_path / "done.jsonl"
     done.write_bytes(b"".join(lines[: summary["events"]]))
-    model.simulate_file(done, id="id")
+    model.learn_file(done, columns=hw.Columns(label="y", id="id"))
     assert saved.read_bytes() == model.to_bytes()
 
 
@@ -404,7 +443,7 @@ def test_an_event_that_the_model_refuses_is_named_or_skipped(model: Path, tmp_pa
     path.write_text('{"rain-01": 1}\n{"(intercept)": 1}\n{"rain-01":\n{"rain-01": 2}\n')
     stopped = call("predict", model, path)
     assert stopped.exit_code == 2
-    assert "odd.jsonl, event 1: feature '(intercept)' is the learner's own" in stopped.stderr
+    assert "odd.jsonl, line 2: feature '(intercept)' is the learner's own" in stopped.stderr
     skipped = call("predict", model, path, "--on-error", "skip")
     assert skipped.exit_code == 0
     assert "Lines skipped: 2" in skipped.stderr
@@ -443,19 +482,16 @@ def test_a_reader_that_has_had_enough_is_no_traceback(model: Path, tmp_path: Pat
 def test_show_tells_what_the_model_is(model: Path) -> None:
     learner = hw.load(model)
     shown = told("show", model, "--top", "2")
-    assert (shown["learner"], shown["labels"]) == ("Linear", [False, True])
-    assert (shown["seen"], shown["asked"], shown["learned"]) == (
-        400,
-        learner.asked,
-        learner.learned,
-    )
-    assert shown["parameters"]["update"] == "arow"
+    assert (shown["learner"], shown["labels"]) == ("Spring", [False, True])
+    counts = (learner.seen, learner.asked, 400)
+    assert (shown["seen"], shown["asked"], shown["learned"]) == counts
+    assert shown["parameters"]["label_rate"] == 0.05
     assert shown["bytes"] == model.stat().st_size
     weights = learner.weights()
     first = max(weights, key=lambda name: abs(weights[name]))
     assert shown["heaviest"][0] == {"name": first, "label": None, "weight": weights[first]}
     text = call("show", model).stdout
-    for word in ("Linear", "'arow'", "events learned", str(first), "Born", "Gone"):
+    for word in ("Spring", "label_rate", "events learned", str(first), "Born", "Gone"):
         assert word in text
 
 

@@ -74,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / name).write_text(content)
     (place / "junk.jsonl").write_bytes(bytes([0x93, 0x00, 0xFF, 0x0A, 0x8B]) * 100)
     for name in ("monday.hw", "tuesday.hw", "model.hw"):
-        model = hw.Linear()
+        model = hw.Spring()
         model.simulate_file(place / name.replace(".hw", ".jsonl").replace("model", "events"))
         model.save(place / name)
     (place / "cut.hw").write_bytes((place / "monday.hw").read_bytes()[:-9])

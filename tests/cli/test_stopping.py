@@ -1,7 +1,6 @@
 """`headwater run --save` keeps what was learned, however it is stopped."""
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -13,11 +12,12 @@ from typing import Any
 import pytest
 
 import headwater as hw
+from effort import FULL
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 COMMAND = [sys.executable, "-c", "from headwater.cli import main; main()"]
-KILLS = 500 if os.environ.get("HEADWATER_FULL") else 25
+KILLS = 500 if FULL else 15
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +78,10 @@ def test_what_was_learned_is_saved_and_summed_up(
     assert (code, notes) == (exit_code, "Stopped before the end.\n")
     assert summary["stopped"]
     assert summary["events"] > 0
-    model = hw.Linear()
+    model = hw.Spring()
     done = tmp_path / "done.jsonl"
     done.write_bytes(b"".join(lines[: summary["events"]]))
-    model.simulate_file(done)
+    model.learn_file(done, columns=hw.Columns(label="y"))
     assert saved.read_bytes() == model.to_bytes()
 
 
@@ -102,7 +102,7 @@ def test_a_signal_just_after_a_report_is_heard_though_no_input_comes(
     finally:
         running.kill()
         running.communicate()
-    assert hw.load(tmp_path / "saved.hw").seen > 0
+    assert hw.load(tmp_path / "saved.hw").learned > 0
 
 
 def test_stopped_before_the_first_event_it_leaves_the_old_model_alone(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ main()
         check=False,
     )
     assert finished.returncode == 0, finished.stderr
-    assert hw.load(saved).seen == len(lines)
+    assert hw.load(saved).learned == len(lines)
 
 
 def test_a_run_killed_at_any_time_leaves_the_old_model_or_the_new_one(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headwater.demo.five_learners import NAMES, Demo, LearnerResult, TopSensor
-from headwater.demo.page import page, trailing_mean
+from headwater.demo.page import page, trailing_balanced, trailing_mean
 from headwater.demo.tables import learner_table, sensor_table, verdict
 from headwater.streams import Sensor
 
@@ -16,22 +16,23 @@ EVENTS = 1_000
 
 def made_up_demo() -> Demo:
     generator = np.random.default_rng(0)
+    incidents = generator.random(EVENTS) < 0.3
     outcomes = tuple(
         LearnerResult(
             name=name,
             mistakes=generator.random(EVENTS) < 0.2,
             asked=generator.random(EVENTS) < share,
             seconds=0.5,
+            missed=70 + place,
+            false_alarms=130 + place,
             balanced_accuracy=0.9,
             roc_auc=0.95,
-            weights=12,
-            features=24,
         )
-        for name, share in zip(NAMES, (1.0, 0.1, 0.1, 0.02, 0.1), strict=True)
+        for place, (name, share) in enumerate(zip(NAMES, (1, 0.1, 0.1, 0.1, 0.02), strict=True))
     )
     first = TopSensor(Sensor("ozone-01", "ozone", 0, None), 0.5, 90)
     later = TopSensor(Sensor("<dust>", "dust", 440, None), -0.25, 40)
-    return Demo(EVENTS, 3, (0, 440), outcomes, (first, later))
+    return Demo(EVENTS, 3, (0, 440), incidents, outcomes, (first, later))
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +116,18 @@ def test_a_trailing_mean_is_that_of_the_window() -> None:
     assert means == pytest.approx([values[max(0, i - 6) : i + 1].mean() for i in range(50)])
 
 
+def test_a_balanced_error_rate_weighs_both_classes_the_same() -> None:
+    draw = np.random.default_rng(2)
+    wrong, incident = draw.random(60) < 0.4, draw.random(60) < 0.2
+    incident[:9] = False
+    expected = []
+    for end in range(1, 61):
+        w, y = wrong[max(0, end - 20) : end], incident[max(0, end - 20) : end]
+        rates = [w[kind].mean() if kind.any() else 0.0 for kind in (y, ~y)]
+        expected.append(sum(rates) / 2)
+    assert trailing_balanced(wrong, incident, window=20) == pytest.approx(expected)
+
+
 def test_the_learner_table_has_a_row_a_learner() -> None:
     table = learner_table(made_up_demo())
     assert [row[0] for row in table.rows] == list(NAMES)
@@ -130,10 +143,11 @@ def test_the_sensor_table_says_when_a_sensor_came() -> None:
     )
 
 
-def test_the_verdict_states_three_error_counts_and_what_few_labels_brought() -> None:
+def test_the_verdict_states_what_each_missed_and_with_how_many_labels() -> None:
     demo = made_up_demo()
-    every, chance, _, few, ours = demo.outcomes
-    assert f"Linear made {ours.errors:,} errors" in verdict(demo)
-    assert f"random labels it made {chance.errors:,}," in verdict(demo)
-    assert f"with every label {every.errors:,}." in verdict(demo)
-    assert f"{few.labels:,} labels" in verdict(demo)
+    *_, more, few = demo.outcomes
+    said = verdict(demo)
+    assert f"With {few.labels:,} labels, chosen by itself, Spring missed 74 of" in said
+    assert f"of {demo.incidents.sum():,} incidents and raised 134 false alarms" in said
+    assert f"with {more.labels:,} labels, 73 and 133. Linear missed 72 and raised 132 with" in said
+    assert said.endswith("with every label, 70 and 130.")

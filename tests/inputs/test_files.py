@@ -22,7 +22,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
-from contract import plain
+from effort import reduced
+from forms import plain
 from headwater.errors import EventFileError, LabelError, ParameterError, StepError
 from headwater.types import Label
 
@@ -648,7 +649,7 @@ scalars = st.one_of(
 events = st.dictionaries(st.text(max_size=8).filter(lambda name: name != "y"), scalars, max_size=8)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=reduced(300), deadline=None)
 @given(st.lists(st.tuples(events, st.sampled_from([True, False, None])), max_size=5))
 def test_what_json_writes_is_read_as_the_dict_it_was(
     tmp_path_factory: pytest.TempPathFactory, stream: list[tuple[dict[str, Any], Any]]
@@ -675,7 +676,7 @@ def test_what_json_writes_is_read_as_the_dict_it_was(
     assert next(found, None) is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=reduced(300), deadline=None)
 @given(
     st.lists(
         st.lists(st.text(max_size=6).filter(lambda t: "\0" not in t), min_size=3, max_size=3),
@@ -722,7 +723,7 @@ def test_csv_cells_are_those_that_python_reads(
     assert next(found, None) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=reduced(200), deadline=None)
 @given(st.binary(max_size=300), st.sampled_from(["svm", "vw", "jsonl", "csv", "tsv"]))
 def test_no_bytes_make_a_reader_fall_over(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, suffix: str

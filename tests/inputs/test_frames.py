@@ -17,8 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
-from contract import Event, follow, listed
+from effort import reduced
+from forms import listed
 from headwater.errors import EventError, LabelError
+from headwater.testing.small_stream import Event, follow
 
 Frame = Any
 
@@ -103,14 +105,14 @@ def tables(draw: st.DrawFn) -> pa.Table:
     return pa.concat_tables(pieces) if pieces else table
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=reduced(150), deadline=None)
 @given(tables())
 def test_a_table_is_the_event_loop_over_its_rows(table: pa.Table) -> None:
     if table.num_columns:
         assert_is_the_loop(table, table.to_pylist())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=reduced(80), deadline=None)
 @given(tables())
 def test_a_polars_frame_is_the_event_loop_over_its_rows(table: pa.Table) -> None:
     frame = pl.from_arrow(table.drop_columns([c for c in table.column_names if c == "half"]))
@@ -119,7 +121,7 @@ def test_a_polars_frame_is_the_event_loop_over_its_rows(table: pa.Table) -> None
         assert_is_the_loop(frame, frame.to_dicts())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=reduced(80), deadline=None)
 @given(tables())
 def test_a_pandas_frame_is_the_event_loop_over_its_rows(table: pa.Table) -> None:
     if table.num_columns:
@@ -141,8 +143,9 @@ def test_columns_may_differ_from_batch_to_batch(make_frame: Callable[..., Frame]
         follow(loop, rows, [True, False])
         batch.simulate(make_frame(columns), [True, False])
     assert batch.to_bytes() == loop.to_bytes()
-    assert {"site=roof", "site=yard", "site", "wet", "rain"} <= set(batch.weights())
-    assert "gone" not in {feature.name for feature in batch.features()}
+    names = {feature.name for feature in batch.features()}
+    assert {"site=roof", "site=yard", "site", "wet", "rain"} <= names
+    assert "gone" not in names
 
 
 @frames

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import headwater as hw
-from contract import put_together, take_apart
+from effort import reduced
 from headwater.errors import ModelFileError, ParameterError
 from headwater.learners.replication import PaperFESL
+from model_bytes import put_together, take_apart
 from reference import fesl as plain
 from reference.random import uniform
 from replicas import replica
@@ -90,7 +91,7 @@ def streams(draw: st.DrawFn) -> list[tuple[Event, bool]]:
     return [(event, bool(rng.random() < 0.5)) for event in events]
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=reduced(60), derandomize=True, deadline=None)
 @given(
     stream=streams(),
     combine=st.sampled_from(COMBINES),
@@ -186,7 +187,7 @@ def test_without_a_ridge_the_map_is_that_of_minimal_norm() -> None:
     assert np.allclose([model.weights()[f"new{i}"] for i in range(8)], expected, atol=1e-6)
 
 
-@settings(max_examples=30, derandomize=True, deadline=None)
+@settings(max_examples=reduced(30), derandomize=True, deadline=None)
 @given(seed=st.integers(0, 1000), horizon=st.sampled_from([None, 1, 7]))
 def test_every_step_of_rfesl_is_that_of_the_plain_form(seed: int, horizon: int | None) -> None:
     rng = np.random.default_rng(seed)
@@ -558,7 +559,7 @@ def follow_phase_two(combine: str, seed: int, T2: int) -> tuple[list[float], lis
     return combined, single
 
 
-@settings(max_examples=25, derandomize=True, deadline=None)
+@settings(max_examples=reduced(25), derandomize=True, deadline=None)
 @given(seed=st.integers(0, 10**6), T2=st.sampled_from([5, 30, 60]))
 def test_the_mean_by_trust_loses_little_to_the_better_model(seed: int, T2: int) -> None:
     combined, single = follow_phase_two("weights", seed, T2)
@@ -566,7 +567,7 @@ def test_the_mean_by_trust_loses_little_to_the_better_model(seed: int, T2: int) 
     assert sum(combined) <= best + math.sqrt(T2 * math.log(2) / 2) + 1e-9
 
 
-@settings(max_examples=25, derandomize=True, deadline=None)
+@settings(max_examples=reduced(25), derandomize=True, deadline=None)
 @given(seed=st.integers(0, 10**6), T2=st.sampled_from([5, 30, 60]))
 def test_the_draw_loses_little_to_the_best_single_switch(seed: int, T2: int) -> None:
     expected, single = follow_phase_two("draw", seed, T2)

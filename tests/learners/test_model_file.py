@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from contract import take_apart
+from model_bytes import take_apart
 
 PAGE = Path(__file__).parents[2] / "docs/model-file.md"
 
@@ -45,7 +45,7 @@ def taught(name: str) -> hw.Learner:
 def test_the_parts_of_a_file_stand_where_the_page_says() -> None:
     data = taught("binary").to_bytes()
     assert data[:8] == b"HEADWATR"
-    assert struct.unpack("<I", data[8:12]) == (2,)
+    assert struct.unpack("<I", data[8:12]) == (3,)
     (header_length,) = struct.unpack("<I", data[12:16])
     header = json.loads(data[16 : 16 + header_length].decode("utf-8"))
     rest = data[16 + header_length :]
@@ -72,6 +72,8 @@ def test_parameters_are_written_as_the_page_says() -> None:
             "growth": "open",
             "intercept": True,
             "multiclass": False,
+            "class_weight": "balanced",
+            "threshold": None,
             "max_features": None,
             "when_full": "smallest",
             "classes": [0, 1],
@@ -95,6 +97,19 @@ def test_the_keys_of_the_scaler_are_those_of_the_page() -> None:
     assert set(scaler) == documented(section)
 
 
+def test_the_keys_of_spring_are_those_of_the_page() -> None:
+    model = hw.Spring()
+    model.learn_one({"rain": 1.0}, True)
+    state = take_apart(model.to_bytes())[1]
+    section = PAGE.read_text().partition("### `model`: `spring`")[2].partition("###")[0]
+    spring = state["model"]["spring"]
+    assert set(spring) == documented(section)
+    told = set(re.findall("`(\\w+)`", section))
+    assert set(spring["rows"]) | set(spring["rows"]["kinds"][0]) <= told
+    assert set(spring["windows"][0]) | set(spring["probability"]) <= told
+    assert set(state["scaler"]) >= {"loadings", "summary"}
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_keys_of_the_state_are_those_of_the_page(name: str) -> None:
     table, _, model_table = PAGE.read_text().partition("## The state")[2].partition("### `query`")
@@ -103,7 +118,8 @@ def test_the_keys_of_the_state_are_those_of_the_page(name: str) -> None:
     assert set(state) - {"open"} == documented(table)
     assert set(state.get("open", {"numbers", "fingerprints"})) == {"numbers", "fingerprints"}
     assert list(state["model"]) == ["linear"]
-    assert list(state["model"]["linear"]) == ["weights"]
+    weighed = ["class_odds"] if name == "AROW" else []
+    assert list(state["model"]["linear"]) == ["weights", *weighed]
     assert set(state["model"]["linear"]["weights"]) == documented(model_table.partition("###")[0])
     row = next(line for line in table.splitlines() if line.startswith("| `calibration`"))
     assert set(state["calibration"]) == set(re.findall("`(\\w+)`", row.split("|")[2]))
@@ -138,6 +154,7 @@ def test_every_key_of_a_state_stands_on_the_page(model: hw.Learner) -> None:
 def test_every_learner_of_the_package_can_be_loaded_by_a_process_that_has_used_none() -> None:
     folder = Path(hw.__file__ or "").parent / "learners"
     shared = {"base", "model_file", "parts", "shared_parameters", "feature_history", "whole_file"}
+    shared |= {"python_learner", "plain_state"}
     modules = {path.stem for path in folder.glob("*.py")} - {"__init__"} - shared
     program = (
         "import sys, headwater.learners;"
@@ -163,10 +180,16 @@ def test_what_a_query_rule_remembers_is_as_the_page_says() -> None:
         model = hw.Linear(query=word)
         model.decide_one({"rain": 1.0})
         written = take_apart(model.to_bytes())[1]["query"]
-        if word in described:
-            assert {key: set(value) for key, value in written.items()} == {word: described[word]}
-        else:
+        if word not in described:
             assert written == "none"
+            continue
+        given = described[word] & {"given_events", "given_rates"}  # written if rates were given
+        assert {key: set(value) for key, value in written.items()} == {
+            word: described[word] - given
+        }
+        if given:
+            model.decide_one({"rain": 1.0}, rate=0.5)
+            assert set(take_apart(model.to_bytes())[1]["query"][word]) == described[word]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -180,9 +203,11 @@ def test_the_state_is_what_the_learner_says_of_itself(name: str) -> None:
     )
     history = zip(state["names"], state["first"], state["last"], state["times"], strict=True)
     assert list(history) == [feature[:4] for feature in model.features()]
-    linear = state["model"]["linear"]["weights"]
+    linear, names = state["model"]["linear"]["weights"], state["names"]
+    if state["scaler"]:  # a value and a presence of each
+        names = [one for name in names for one in (name, f"{name} (present)")]
     vectors = [
-        {name: scale * value for name, value in zip(state["names"], stored, strict=True) if value}
+        {name: scale * value for name, value in zip(names, stored, strict=True) if value}
         for scale, stored in zip(linear["scales"], linear["values"], strict=True)
     ]
     if name in MULTICLASS:

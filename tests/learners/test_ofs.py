@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
-from contract import put_together, take_apart
+from effort import reduced
 from headwater.errors import ModelFileError
+from model_bytes import put_together, take_apart
 from reference import partial as reference
 from reference.learner import NEAR
 from reference.state import read_file
@@ -24,7 +25,7 @@ def weights_of(saved: dict[str, Any]) -> list[float]:
     return [table["scales"][0] * stored for stored in table["values"][0]]
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=reduced(60))
 @given(
     seed=st.integers(0, 2**32),
     count=st.integers(1, 12),
@@ -61,7 +62,7 @@ def test_every_step_is_the_reference_s(
             assert abs(got - wanted) <= NEAR * largest
 
 
-@settings(derandomize=True, deadline=None, max_examples=30)
+@settings(derandomize=True, deadline=None, max_examples=reduced(30))
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 4))
 def test_what_it_does_not_look_at_does_not_matter(seed: int, count: int) -> None:
     honest, other = hw.OFSP(count=count, seed=seed), hw.OFSP(count=count, seed=seed)

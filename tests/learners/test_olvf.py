@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import headwater as hw
 from about import about
-from contract import put_together, take_apart
+from effort import reduced
 from headwater.errors import ModelFileError, ParameterError, StepError
+from model_bytes import put_together, take_apart
 from reference import olvf
 from reference.olvf import NEAR, Config, Event, Learned, State
 from reference.state import read_file
@@ -35,7 +36,10 @@ CONFIGS = st.builds(
     confidence=st.sampled_from(["multiply", "divide"]),
 )
 EXAMPLES = settings(
-    derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=400
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=reduced(400),
 )
 
 

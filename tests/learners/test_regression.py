@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
-from contract import put_together, take_apart
+from effort import reduced
 from headwater.errors import LabelError, ModelFileError, ParameterError
+from model_bytes import put_together, take_apart
 from reference import query, regression, sparsify
 from reference.learner import NEAR
 from reference.state import read_file
@@ -33,7 +34,7 @@ def weights_of(saved: dict[str, Any]) -> list[float]:
 # The core and the reference
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=reduced(60))
 @given(
     seed=st.integers(0, 2**32),
     update=st.sampled_from(UPDATES),
@@ -124,7 +125,7 @@ def check_errors(
 # What the paper proves
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(derandomize=True, deadline=None, max_examples=reduced(40))
 @given(seed=st.integers(0, 2**32), epsilon=st.sampled_from([0.0, 0.1, 1.0]))
 def test_a_step_ends_on_the_tube(seed: int, epsilon: float) -> None:
     models = [
@@ -138,7 +139,7 @@ def test_a_step_ends_on_the_tube(seed: int, epsilon: float) -> None:
             assert after == pytest.approx(min(before, epsilon), rel=1e-9, abs=1e-9)
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(derandomize=True, deadline=None, max_examples=reduced(40))
 @given(seed=st.integers(0, 2**32))
 def test_losses_are_bounded_if_some_weights_keep_to_the_tube(seed: int) -> None:
     """Σ loss² ≤ R²‖u‖² for PA and |y − u·x| ≤ ε: Crammer et al., section 5."""

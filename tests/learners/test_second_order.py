@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
-from contract import put_together, take_apart
+from effort import reduced
 from headwater.errors import EventError, ModelFileError
+from model_bytes import put_together, take_apart
 from reference import second_order as reference
 from reference.learner import NEAR
 from reference.random import uniform
@@ -27,7 +28,7 @@ def close(one: list[float], other: list[float]) -> bool:
     return all(abs(a - b) <= NEAR * largest for a, b in zip(one, other, strict=True))
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=reduced(60))
 @given(
     seed=st.integers(0, 2**32),
     form=st.sampled_from(["text", "original"]),

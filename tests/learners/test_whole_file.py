@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 
 import headwater as hw
+from effort import FULL
 from headwater.learners.whole_file import LEFT_OVER, whole_file, write_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX rights and links")
 
-KILLS = 500 if os.environ.get("HEADWATER_FULL") else 25
+KILLS = 500 if FULL else 15
 
 
 def names(folder: Path) -> set[str]:

@@ -2,12 +2,13 @@
 
 min ½‖w‖² + Σ_j C_j ln(1 + e^{−y_j q_j}), 0 < α_j < C_j, w = Σα_j y_j x_j. There is one weight
 vector for two classes and one a class for several, each of which tells its class from the rest.
+With a scaler every feature is two inputs, its value and its presence, which has a name of its own.
 Nothing is changed in place.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import exp
+from math import exp, log
 from typing import Any, NamedTuple
 
 Name = str | int
@@ -31,9 +32,17 @@ class DualState:
     cursor: int
 
 
+def input_names(saved: dict[str, Any]) -> list[Name]:
+    """The names of a model's inputs."""
+    names: list[Name] = saved["names"]
+    if saved["scaler"] is None:
+        return names
+    return [one for name in names for one in (name, f"{name} (present)")]
+
+
 def read_dual(saved: dict[str, Any]) -> DualState:
     """The weights and the store in the state of a model file."""
-    model, names = saved["model"]["dual_logistic"], saved["names"]
+    model, names = saved["model"]["dual_logistic"], input_names(saved)
     table = model["weights"]
     weights = [
         {name: scale * stored for name, stored in zip(names, vector, strict=True)}
@@ -59,7 +68,7 @@ def dual_alpha(alpha: float, signed_margin: float, Q: float, C: float) -> float:
         s = sigma(u)
         step = (u + Q * C * s + beta) / (1 + Q * C * s * (1 - s))
         u -= step
-        if abs(step) < 1e-6:
+        if abs(step) < 1e-10:
             break
     return C * sigma(u)
 
@@ -120,10 +129,6 @@ def dual_step(
     return replace(state, weights=weights, store=store)
 
 
-def as_it_is(state: DualState, place: int) -> DualState:
-    return state
-
-
 def learn(
     state: DualState,
     values: Values,
@@ -133,13 +138,9 @@ def learn(
     replay: int = 20,
     memory: int = 200,
     balance: bool = True,
-    restate: Callable[[DualState, int], DualState] = as_it_is,
     let_go: Callable[[Values], Values] = keep_all,
 ) -> DualState:
-    """Learn a label, which is the number of classes if its class is new.
-
-    `restate` brings a stored event up to date before it is used; `let_go` follows each step.
-    """
+    """Learn a label, which is the number of classes if its class is new; `let_go` ends a step."""
     counts, weights, store = list(state.counts), list(state.weights), list(state.store)
     if label == len(counts):
         counts.append(0)
@@ -156,7 +157,20 @@ def learn(
     state = dual_step(state, newest, multiclass, C, balance, let_go)
     for _ in range(replay):
         cursor = cursor + 1 if cursor + 1 < len(store) else 0
-        if cursor != newest:
-            state = restate(state, cursor)
         state = dual_step(state, cursor, multiclass, C, balance, let_go)
     return replace(state, cursor=cursor)
+
+
+def probabilities(
+    counts: list[int], scores: list[float], multiclass: bool, balance: bool = True
+) -> list[float]:
+    """σ of each score, to sum 1; moved back by the class weights, if there are any."""
+
+    def moved_back(q: float, count: int) -> float:
+        return q + log((count + 1) / (sum(counts) - count + 1)) if balance else q
+
+    if not multiclass:
+        p = sigma(moved_back(scores[0], counts[1]))
+        return [1 - p, p]
+    parts = [sigma(moved_back(q, count)) for q, count in zip(scores, counts, strict=True)]
+    return [part / sum(parts) for part in parts]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from math import isnan, sqrt
 from typing import Any, NamedTuple
 
-from reference import query, sparsify, update
+from reference import class_odds, query, sparsify, update
 from reference.random import uniform
 from reference.state import KEEPS_VARIANCES, Component, Config, Label, Name, State
 
@@ -51,8 +51,18 @@ class Learned(NamedTuple):
     cuts: dict[int, Cut]
 
 
-def decide(config: Config, state: State, event: Event, asked: bool | None = None) -> Decided:
-    """Predict and draw one coin; a given `asked` stands instead of what the coin says."""
+def decide(
+    config: Config,
+    state: State,
+    event: Event,
+    asked: bool | None = None,
+    rate: float | None = None,
+    outcome: tuple[bool, float] | None = None,
+) -> Decided:
+    """Predict and draw one coin; a given `asked` stands instead of what the coin says.
+
+    `rate` is this event's, `outcome` (asked, probability) is what was logged of it.
+    """
     after = state.copy()
     x = features(config, state, event)
     scores, blurs = scores_of(after, x)
@@ -63,31 +73,45 @@ def decide(config: Config, state: State, event: Event, asked: bool | None = None
         prediction = None if first is None else state.classes[first]
         margin = 0.0 if first is None or second is None else scores[first] - scores[second]
         blur = 2 * max(blurs, default=0.0)
+        magnitude = margin
     else:
-        (margin,), (blur,) = scores, blurs
+        margin, magnitude = margin_of(config, state, scores[0])
+        slope = 1.0 if state.class_odds is None else state.class_odds.slope
+        blur = slope * blurs[0] + (NEAR if state.class_odds else 0.0)
         prediction = margin > 0
-    magnitude = abs(margin)
 
     coin, after.coins = uniform(state.coins)
     after.seen += 1
     kind, parameters = config.query
+    if rate is not None and kind in ("Quota", "Quantile"):
+        after.given_events += 1
+        after.given_rates += rate
+    rate = parameters.get("rate") if rate is None else rate
     if kind == "SelAda" and parameters["by_norm"]:
         after.largest_norm = max(state.largest_norm, squared_norm(x))
 
-    blank = not any(value for name, value in x if name != "(intercept)")
-    probability, answer = ask(config, after, magnitude, coin, blank)
+    blank = not any(value and not isnan(value) for value in event.values())
+
+    def said(magnitude: float, coin: float) -> tuple[float, bool]:
+        if outcome is not None:
+            return outcome[1], outcome[0]
+        return ask(config, state, after, rate, magnitude, coin, blank)
+
+    probability, answer = said(magnitude, coin)
     nearby = [
-        ask(config, after, max(0.0, magnitude + shift), min(coin * factor, 1 - 2**-53), blank)
+        said(max(0.0, magnitude + shift), min(coin * factor, 1 - 2**-53))
         for shift in (-blur, 0.0, blur)
         for factor in (1 - NEAR, 1.0, 1 + NEAR)
     ]
     if asked is None:
         asked = answer
-    if kind == "Quantile" and 0 < parameters["rate"] < 1:
-        move_quantile(state, after, parameters["rate"], magnitude, coin, asked)
-    if kind == "Budget":
+    if kind == "Quantile" and rate is not None and 0 < rate < 1:
+        after.mean_margin = query.next_quantile_mean(state.mean_margin, after.seen, magnitude)
+        if state.learned > 0 and state.asked >= 20:
+            after.tilt = query.next_quantile_tilt(state.tilt, rate, asked, state.asked)
+    if kind == "Budget" and rate is not None and 0 < rate < 1:
         after.mean_margin = query.next_mean_margin(state.mean_margin, after.seen, magnitude)
-        after.tilt = query.next_tilt(state.tilt, parameters["rate"], asked)
+        after.tilt = query.next_tilt(state.tilt, rate, asked)
     after.asked += asked
     return Decided(
         prediction=prediction,
@@ -101,35 +125,33 @@ def decide(config: Config, state: State, event: Event, asked: bool | None = None
     )
 
 
-def move_quantile(
-    state: State, after: State, rate: float, magnitude: float, coin: float, asked: bool
-) -> None:
-    """The mean and the tilt of `Quantile`; `asked` decides unless there were too many questions."""
-    after.mean_margin = query.next_quantile_mean(state.mean_margin, after.seen, magnitude)
-    if state.learned == 0:
-        return
-    threshold = query.quantile_threshold(rate, after.mean_margin, state.tilt)
-    wanted = asked
-    if state.asked >= rate * after.seen + 2 * sqrt(rate * after.seen) + 3:
-        chance = query.quantile_chance(rate, after.mean_margin)
-        wanted = magnitude < threshold or coin < chance
-    after.tilt = query.next_quantile_tilt(state.tilt, rate, wanted, state.asked)
-
-
 def ask(
-    config: Config, state: State, magnitude: float, coin: float, blank: bool
+    config: Config,
+    before: State,
+    state: State,
+    rate: Any,
+    magnitude: float,
+    coin: float,
+    blank: bool,
 ) -> tuple[float, bool]:
-    """The query rule of `config`; `state` has counted this decision as seen, not yet as asked."""
+    """The query rule of `config`; `state` has counted this decision as seen, not yet as asked.
+
+    `rate` is this event's, None for rules that have none; `before` is the state without the event.
+    """
     kind, p = config.query
+
+    def expected(then: State) -> float:
+        return query.expected(p["rate"], then.seen, then.given_events, then.given_rates)
+
     match kind:
         case "All":
             return query.ask_all()
         case "Random":
-            return query.random(p["rate"], coin)
+            return query.random(rate, coin)
         case "Quota" if p["total"] is None:
-            return query.quota(p["rate"], state.seen, state.phase)
+            return query.quota(rate, expected(before), expected(state), state.phase)
         case "Quota":
-            return query.quota_of(p["rate"], p["total"], state.seen, state.asked, coin)
+            return query.quota_of(rate, p["total"], state.seen, state.asked, coin)
         case "Margin":
             return query.margin(p["width"], magnitude, coin)
         case "MarginPlusOne":
@@ -144,12 +166,12 @@ def ask(
             return query.decaying(p["width"], state.seen, magnitude, coin)
         case "Budget":
             mean_margin = query.next_mean_margin(state.mean_margin, state.seen, magnitude)
-            return query.budget(p["rate"], state.seen, mean_margin, state.tilt, magnitude, coin)
+            return query.budget(rate, state.seen, mean_margin, state.tilt, magnitude, coin)
         case "Quantile":
             mean_margin = query.next_quantile_mean(state.mean_margin, state.seen, magnitude)
             return query.quantile(
-                p["rate"],
-                *(state.seen, state.asked, state.learned, blank),
+                rate,
+                *(expected(state), state.asked, state.learned, blank),
                 *(mean_margin, state.tilt, magnitude, coin),
             )
     raise ValueError(f"no query rule {kind}")
@@ -178,7 +200,12 @@ def learn(
         directions = [(0, 1 if label else -1)]
         mistaken = directions[0][1] * scores[0] <= 0
     if config.query[0] == "SelAda":
-        after.mistakes += mistaken
+        wrong = mistaken
+        if state.class_odds is not None:
+            wrong = directions[0][1] * margin_of(config, state, scores[0])[0] <= 0
+        after.mistakes += wrong
+    if state.class_odds is not None:
+        after.class_odds = class_odds.learn(state.class_odds, scores[0], bool(label))
 
     cuts = {}
     if directions and move(config, after, x, label, directions, scores, mistaken):
@@ -186,7 +213,38 @@ def learn(
             cut = let_go(config, after, vector)
             if cut is not None:
                 cuts[vector] = cut
+    forgetting = config.update[1].get("forgetting", 0.998) if config.update[0] == "AROW" else None
+    if forgetting is not None:
+        forget(forgetting, after, x, directions)
     return Learned(after, cuts)
+
+
+def margin_of(config: Config, state: State, product: float) -> tuple[float, float]:
+    """The margin of two classes, and the size by which a query rule asks."""
+    odds = state.class_odds
+    if odds is None or config.class_weight is None:
+        return product, abs(product)
+    kind, p = config.class_weight
+    match kind:
+        case "Balanced":
+            shift = class_odds.balanced(odds)
+        case "Costs":
+            shift = class_odds.of_costs(**p)
+        case "Threshold":
+            shift = class_odds.of_threshold(**p)
+        case _:
+            raise ValueError(f"no class weight {kind}")
+    log_odds = odds.slope * product
+    return log_odds + shift, abs(log_odds - class_odds.prior(odds))
+
+
+def forget(forgetting: float, state: State, x: Features, directions: Directions) -> None:
+    """The variances of the event's features go back towards 1, in the vectors of the label."""
+    for vector, _ in directions:
+        for name, _ in x:
+            slot = state.names.index(name)
+            variances = state.variances[vector]
+            variances[slot] = update.forget(variances[slot], forgetting)
 
 
 def features(config: Config, state: State, event: Event) -> Features:
@@ -240,6 +298,8 @@ def meet_features(config: Config, state: State, x: Features) -> None:
             variances.append(1.0)
     for name, _ in x:
         slot = state.names.index(name)
+        if state.times[slot] == 0:
+            state.first[slot] = state.learned
         state.last[slot] = state.learned
         state.times[slot] += 1
 

@@ -2,6 +2,7 @@
 
 Each rule returns the probability of asking and whether the coin u says so. |q| is the margin; with
 several classes the lead of the first over the second. t counts the decisions, this one included.
+r is this event's rate, R the sum of the rates of the first t events (rt, unless rates were given).
 Sources: Gu, Qian, Hou (FLLS); Lu, Zhao, Hoi (PAA), MLJ (2016); Cesa-Bianchi et al., JMLR 7 (2006).
 """
 
@@ -29,9 +30,14 @@ def quota_of(
     return min(1.0, max(0.0, wanted / left)), coin * left < wanted
 
 
-def quota(rate: float, decisions: int, phase: float) -> tuple[float, bool]:
-    """floor(rt + φ) > floor(r(t − 1) + φ)."""
-    return rate, floor(rate * decisions + phase) > floor(rate * (decisions - 1) + phase)
+def expected(rate: float, decisions: int, given: int, given_rates: float) -> float:
+    """R, if `given` of the decisions had rates of their own and all others this one."""
+    return rate * (decisions - given) + given_rates
+
+
+def quota(rate: float, before: float, after: float, phase: float) -> tuple[float, bool]:
+    """floor(R + φ) > floor(R' + φ), R' without this event."""
+    return rate, floor(after + phase) > floor(before + phase)
 
 
 def margin(width: float, magnitude: float, coin: float) -> tuple[float, bool]:
@@ -97,7 +103,7 @@ def next_tilt(tilt: float, rate: float, asked: bool) -> float:
 
 def quantile(
     rate: float,
-    decisions: int,
+    expected: float,
     asked: int,
     learned: int,
     blank: bool,
@@ -106,18 +112,22 @@ def quantile(
     magnitude: float,
     coin: float,
 ) -> tuple[float, bool]:
-    """κ < 1.5·r·g·e^b or u < .05r; before the first answer the first three that show something.
+    """κ < 1.5·r·g·e^b or u < .15r; the first twenty as soon as R + 2√R allows.
 
-    While g = 0: u < r. Never if A ≥ rt + 2√(rt) + 3. g already follows this event; r ≥ 1: always,
+    Those are about events that show something. After them and before the first answer: u < r.
+
+    While g = 0: u < r. Never if A ≥ R + 2√R + 3. g already follows this event; r ≥ 1: always,
     r ≤ 0: never.
     """
     if rate >= 1:
         return 1.0, True
-    if rate <= 0 or asked >= rate * decisions + 2 * sqrt(rate * decisions) + 3:
+    if rate <= 0 or asked >= expected + 2 * sqrt(expected) + 3:
         return 0.0, False
-    if learned == 0:
-        first = asked < 3 and not blank
+    if asked < 20:
+        first = asked < expected + 2 * sqrt(expected) and not blank
         return float(first), first
+    if learned == 0:
+        return rate, coin < rate
     below = magnitude < quantile_threshold(rate, mean_margin, tilt)
     chance = quantile_chance(rate, mean_margin)
     return 1.0 if below else chance, below or coin < chance
@@ -125,7 +135,7 @@ def quantile(
 
 def quantile_chance(rate: float, mean_margin: float) -> float:
     """How often events are asked for that are not below the threshold."""
-    return rate if mean_margin == 0 else 0.05 * rate
+    return rate if mean_margin == 0 else 0.15 * rate
 
 
 def quantile_threshold(rate: float, mean_margin: float, tilt: float) -> float:
@@ -138,6 +148,6 @@ def next_quantile_mean(mean_margin: float, decisions: int, magnitude: float) -> 
     return mean_margin + (magnitude - mean_margin) * max(1 / decisions, 0.005)
 
 
-def next_quantile_tilt(tilt: float, rate: float, wanted: bool, asked: int) -> float:
-    """b = clip(b + (r − want)/√(1 + A), ±8)."""
-    return min(8.0, max(-8.0, tilt + (rate - wanted) / sqrt(1 + asked)))
+def next_quantile_tilt(tilt: float, rate: float, asks: bool, asked: int) -> float:
+    """b = clip(b + (r − asks)/√(1 + A), ±8), A the questions before this event."""
+    return min(8.0, max(-8.0, tilt + (rate - asks) / sqrt(1 + asked)))

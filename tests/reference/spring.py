@@ -1,293 +1,518 @@
 """Spring in plain Python: every equation in the order in which it is specified.
 
-z is the event's view (`reference.scaler`), f = (f_U, f_E, 0.3) its common factor, its energy and a
-constant; w and ω are the weights of both. With several classes there is one weight vector a
-class, everything else is shared. Nothing here is changed in place.
+An input is a feature's value or its presence (`reference.scaler`); the learner's own features, the
+common factor, the energy and a constant, have values only. Every input has a weight in each of five
+columns, which are mixed by trust. Signs are y = +1 and −1. Everything is changed in place.
 """
 
-from dataclasses import dataclass, replace
-from math import log, sqrt
+from dataclasses import dataclass, field
+from math import exp, log, log1p
 from typing import Any, NamedTuple
 
 from reference import query
-from reference.dual import DualState, Stored, Values, learn, read_dual, score, sigma, signs
-from reference.random import Generator, uniform
-from reference.scaler import (
-    Name,
-    ScalerState,
-    Statistics,
-    read_scaler,
-    regularity,
-    scaled,
-    show,
-    to_unit_length,
-)
+from reference.bound import Bound, leaving, taken
+from reference.bound import Row as Kept
+from reference.dual import dual_alpha, sigma
+from reference.random import Generator, generators, uniform
+from reference.scaler import Name, Scaler, Seen, clip, read_scaler
 
-CONSTANT = 0.3
-FIRST_QUESTION = 10
-"""The view shows too little of the events before this one to ask about them."""
+VALUE, PRESENCE = 0, 1
+Input = tuple[Name, int]
+Inputs = dict[Input, float]
+
 OWN: tuple[Name, Name, Name] = ("(factor)", "(energy)", "(intercept)")
+CONSTANT = 0.3
+
+A, B, MID, SHORT, CALM = range(5)  # A and B are LONG and SPARE, which exchange their places
+DUAL = 4
+
+STORED, NEWEST = 100, 20  # labelled events of a class in MID, and in SHORT
+REPEATED, REPEATED_NEWEST = 15, 8  # steps on stored events a label
+SHARE = 0.01  # of trust that is spread evenly at a label
+LOST, BACK, REST = 0.2, 0.5, 30
+REMEMBERED = 8  # changes
+FIRST_QUESTION = 10
 
 
-class Track(NamedTuple):
-    """A running mean and variance."""
+@dataclass
+class Row:
+    """What is known of an input: its weights, CALM's variance, and its sums over the labels."""
 
-    n: int
-    mean: float
-    var: float
-
-
-class Frozen(NamedTuple):
-    """An event as its question saw it."""
-
-    z: dict[Name, float]
-    f: tuple[float, float, float]
+    dual: list[float] = field(default_factory=lambda: [0.0] * DUAL)
+    calm: float = 0.0
+    variance: float = 1.0
+    positive: float = 0.0
+    negative: float = 0.0
+    squares: float = 0.0
 
 
-@dataclass(frozen=True)
-class State:
-    view: ScalerState
-    loadings: dict[Name, float]
-    factor: Track
-    energy: Track
-    dual: DualState
-    """The weights, the answers by class, the store."""
-    t: int
-    asked: int
-    learned: int
-    g: float
-    b: float
-    coins: Generator
+@dataclass(eq=False)
+class Stored:
+    """A labelled event, its α in each dual column, and which columns have learned it."""
+
+    number: int
+    inputs: Inputs
+    y: int
+    alphas: list[float] = field(default_factory=lambda: [0.0] * DUAL)
+    held: list[bool] = field(default_factory=lambda: [False] * DUAL)
+
+
+class Margins(NamedTuple):
+    dual: list[float]
+    calm: float
+    """Before its slope."""
+    Q: float
+    """Σρz²."""
 
 
 class Decided(NamedTuple):
-    scores: list[float]
+    """A decision: what its answer is learned from is frozen."""
+
+    number: int
+    inputs: Inputs
     margin: float
-    prediction: int | None
     asked: bool
-    probability: float
+    query_probability: float
     gap: float
     """How far |q| is from the threshold of the question, if there is one."""
-    frozen: Frozen
-    state: State
+
+    @property
+    def weight(self) -> float:
+        return 1 / self.query_probability if self.asked else 1.0
 
 
-def read_spring(saved: dict[str, Any]) -> State:
+class Change(NamedTuple):
+    number: int
+    learned: int
+    reason: str
+    reign: int
+
+
+def side_of(y: int) -> int:
+    return int(y > 0)
+
+
+def softplus(u: float) -> float:
+    return log1p(exp(u)) if u < 30 else u + exp(-u)
+
+
+class Spring:
+    def __init__(self, rate: float, seed: int = 0, bound: Bound | None = None) -> None:
+        self.rate, self.bound = rate, bound
+        self.scaler = Scaler()
+        self.coins: Generator = generators(seed)[0]
+        self.seen = self.asked = self.learned = 0
+        self.g = self.b = 0.0
+        self.rows: dict[Input, Row] = {}
+        self.labels = [0.0, 0.0]  # N and P
+        self.kinds = [
+            [0.0] * 4 for _ in range(2)
+        ]  # Σ of S+², S+S−, S−², R over the inputs of a kind
+        self.strength, self.relevance = [0.0, 0.0], [1.0, 1.0]
+        self.store: tuple[list[Stored], list[Stored]] = ([], [])  # by class, oldest first
+        self.cursors = [[0, 0], [0, 0]]  # by class: among all, among the newest
+        self.sizes = [[0.0, 0.0] for _ in range(DUAL)]
+        self.long, self.spared = A, False
+        self.trust = [1.0, 0.0, 0.0, 0.0, 0.0]
+        self.odds = [1.0, 1.0]
+        self.slope, self.curve = 3.0, 1.0
+        self.since = 0
+        self.calibration = (1.0, 0.0)  # slope and offset
+        self.information = [0.0, 0.0, 0.0]
+        self.reigns, self.next_reign = [0, 0], 1
+        self.changes: list[Change] = []
+
+    @property
+    def spare(self) -> int:
+        return 1 - self.long
+
+    # Every event
+
+    def observe(self, event: dict[Name, float]) -> Inputs:
+        """The inputs of the stream's next event; names without room are left out."""
+        if self.bound is not None:
+            here = taken(self.bound, self.scaler.features, list(event))
+            event = {name: event[name] for name in here}
+        return inputs_of(self.scaler.show(event))
+
+    def decide(self, event: dict[Name, float]) -> Decided:
+        inputs = self.observe(event)
+        q = self.margin(inputs)
+        coin, self.coins = uniform(self.coins)
+        self.seen += 1
+        blank = self.seen < FIRST_QUESTION or not any(
+            x for (name, _), x in inputs.items() if name not in OWN
+        )
+        self.g = query.next_quantile_mean(self.g, self.seen, abs(q))
+        probability, asked = query.quantile(
+            *(self.rate, self.rate * self.seen, self.asked, self.learned, blank),
+            *(self.g, self.b, abs(q), coin),
+        )
+        gap = 1.0
+        if self.learned > 0 and self.asked >= 20:
+            gap = abs(abs(q) - query.quantile_threshold(self.rate, self.g, self.b))
+            self.b = query.next_quantile_tilt(self.b, self.rate, asked, self.asked)
+        self.asked += asked
+        self.evict()
+        return Decided(self.seen, inputs, q, asked, probability, gap)
+
+    def look(self, event: dict[Name, float]) -> Inputs:
+        """The inputs of an event outside the stream."""
+        return inputs_of(self.scaler.look(event))
+
+    # Margins
+
+    def rho(self, one: Input) -> float:
+        """The prior variance of an input's dual weights."""
+        name, kind = one
+        row, (N, P), s = self.rows.get(one, Row()), self.labels, self.strength[kind]
+        if name in OWN:
+            return 1.0
+        if row.squares <= 0 or s <= 0 or P == 0 or N == 0:
+            return self.relevance[kind]
+        L = P + N
+        v = row.squares / L - ((row.positive + row.negative) / L) ** 2
+        if v <= 1e-9 * row.squares / L:  # constant
+            return self.relevance[kind]
+        D = row.positive / P - row.negative / N
+        explained = max(0.0, D * D / v - (1 / P + 1 / N))
+        return self.relevance[kind] * clip((explained + s) / (2 * s), 0.1, 5.0)
+
+    def margins(self, inputs: Inputs) -> Margins:
+        dual, calm, Q = [0.0] * DUAL, 0.0, 0.0
+        for one, z in inputs.items():
+            row, rho = self.rows.get(one, Row()), self.rho(one)
+            dual = [q + rho * z * w for q, w in zip(dual, row.dual, strict=True)]
+            calm += z * row.calm
+            Q += rho * z * z
+        return Margins(dual, calm, Q)
+
+    def prior(self) -> float:
+        return log(self.odds[1] / self.odds[0])
+
+    def columns(self, margins: Margins) -> list[float]:
+        """The margins of all columns, as if the classes were of one size."""
+        return [*margins.dual, self.slope * margins.calm - self.prior()]
+
+    def mixed(self, columns: list[float]) -> float:
+        return sum(trust * q for trust, q in zip(self.trust, columns, strict=True))
+
+    def margin(self, inputs: Inputs) -> float:
+        return self.mixed(self.columns(self.margins(inputs)))
+
+    def probability(self, q: float) -> float:
+        """Of the positive class."""
+        slope, offset = self.calibration
+        return sigma(slope * q + offset)
+
+    def weight(self, one: Input) -> float:
+        """What an input adds to the margin, for a value of 1."""
+        row = self.rows.get(one, Row())
+        dual = sum(trust * w for trust, w in zip(self.trust[:DUAL], row.dual, strict=True))
+        return self.rho(one) * dual + self.trust[CALM] * self.slope * row.calm
+
+    def parts(self, inputs: Inputs) -> Inputs:
+        """The contributions to the margin; the constant's has the class odds."""
+        parts = {one: self.weight(one) * z for one, z in inputs.items()}
+        parts[OWN[2], VALUE] -= self.trust[CALM] * self.prior()
+        return parts
+
+    # A label
+
+    def learn(self, event: dict[Name, float], y: int) -> None:
+        """An event of the stream that comes with its label; it has no number of its own."""
+        inputs = self.observe(event)
+        self.evict()
+        self.teach(self.seen, inputs, y, 1.0)
+
+    def answer(self, decided: Decided, y: int) -> None:
+        """Names that are not known any more are left out."""
+        known = (*self.scaler.features, *OWN)
+        inputs = {one: z for one, z in decided.inputs.items() if one[0] in known}
+        self.teach(decided.number, inputs, y, decided.weight)
+
+    def teach(self, number: int, inputs: Inputs, y: int, weight: float) -> None:
+        self.learned += 1
+        if self.changes and number < self.changes[-1].number:
+            self.learn_old(number, inputs, y)
+            return
+        for one in inputs:
+            self.rows.setdefault(one, Row())
+        margins = self.margins(inputs)
+        columns = self.columns(margins)
+        self.calibrate(self.mixed(columns), y, weight)
+        self.judge(columns, y)
+        if self.spared and self.trust[self.spare] > BACK:
+            self.long = self.spare
+            newest = [one.number for mine in self.store for one in mine[-NEWEST:]]
+            self.note_change(min(newest, default=0), "returned")
+        self.move_slope(margins.calm, y)
+        self.learn_calm(inputs, y)
+        self.odds = [0.995 * odds + (side == side_of(y)) for side, odds in enumerate(self.odds)]
+        self.count_label(inputs, y)
+        event = Stored(number, inputs, y)
+        self.keep(event)
+        self.step(event)
+        for turn in range(1, 1 + REPEATED + REPEATED_NEWEST):
+            self.repeat(turn % 2, among_newest=turn > REPEATED)
+        self.since += 1
+        best = max(range(5), key=lambda column: (self.trust[column], -column))
+        lost = self.trust[self.long] + self.trust[CALM] < LOST
+        if lost and best in (MID, SHORT) and self.since > REST:
+            self.reset(best)
+
+    def calibrate(self, q: float, y: int, weight: float) -> None:
+        """A step of Newton's method on the log loss of σ(aq + b)."""
+        weight = min(weight, 3.0)
+        p = self.probability(q)
+        v = weight * p * (1 - p)
+        qq, q1, one = self.information
+        self.information = [0.998 * qq + v * q * q, 0.998 * q1 + v * q, 0.998 * one + v]
+        a, b, d = self.information[0] + 0.3, self.information[1], self.information[2] + 0.3
+        error = weight * ((y > 0) - p)
+        determinant = a * d - b * b
+        slope, offset = self.calibration
+        self.calibration = (
+            clip(slope + clip((d * error * q - b * error) / determinant, -0.5, 0.5), 0.05, 20.0),
+            clip(offset + clip((a * error - b * error * q) / determinant, -0.5, 0.5), -20.0, 20.0),
+        )
+
+    def judge(self, columns: list[float], y: int) -> None:
+        """Trust by the loss of each column before the label is learned, class odds put back."""
+        judged = [c for c in range(5) if c != self.spare or self.spared]
+        losses = {c: softplus(-y * (columns[c] + self.prior())) for c in judged}
+        best = min(losses.values())
+        parts = {c: self.trust[c] * exp(best - losses[c]) for c in judged}
+        for c in judged:
+            self.trust[c] = (1 - SHARE) * parts[c] / sum(parts.values()) + SHARE / len(judged)
+
+    def move_slope(self, calm: float, y: int) -> None:
+        wrong = sigma(-y * self.slope * calm)
+        self.curve = 0.998 * self.curve + calm**2 * wrong * (1 - wrong)
+        self.slope = clip(self.slope + y * calm * wrong / (self.curve + 1), 0.5, 20.0)
+
+    def learn_calm(self, inputs: Inputs, y: int) -> None:
+        """AROW."""
+        rows = [(self.rows[one], z) for one, z in inputs.items() if one in self.rows]
+        loss = 1 - y * sum(row.calm * z for row, z in rows)
+        variance = sum(row.variance * z * z for row, z in rows)
+        if loss > 0 and variance > 0:
+            for row, z in rows:
+                reach = row.variance * z
+                row.calm += loss / (variance + 1) * y * reach
+                row.variance -= reach * reach / (variance + 1)
+
+    def count_label(self, inputs: Inputs, y: int) -> None:
+        """What the inputs of a label say about its class."""
+        self.labels[side_of(y)] += 1
+        for one, z in inputs.items():
+            if one[0] in OWN:
+                continue
+            row, sums = self.rows[one], self.kinds[one[1]]
+            if y > 0:
+                sums[0] += z * (2 * row.positive + z)
+                sums[1] += z * row.negative
+                row.positive += z
+            else:
+                sums[2] += z * (2 * row.negative + z)
+                sums[1] += z * row.positive
+                row.negative += z
+            sums[3] += z * z
+            row.squares += z * z
+        N, P = self.labels
+        if P == 0 or N == 0:
+            return
+        L, null, explained = P + N, 1 / P + 1 / N, [-1.0, -1.0]
+        for kind, (pp, pn, nn, squares) in enumerate(self.kinds):
+            v = squares / L - (pp + 2 * pn + nn) / L**2
+            if v > 1e-12:
+                D = pp / P**2 - 2 * pn / (P * N) + nn / N**2
+                explained[kind] = max(0.0, (D - null * v) / v)
+        top = max(explained) + 0.3 / L
+        for kind, e in enumerate(explained):
+            self.strength[kind] = e + 4 / L if e >= 0 else 0.0
+            self.relevance[kind] = max(0.02, (e + 0.3 / L) / top) if e >= 0 else 1.0
+
+    def keep(self, event: Stored) -> None:
+        """Put a labelled event into its class's store; what leaves a window is taken back."""
+        side = side_of(event.y)
+        mine = self.store[side]
+        event.held[self.long] = True
+        self.sizes[self.long][side] += 1
+        place = sum(one.number <= event.number for one in mine)
+        if place == 0 and len(mine) == STORED:
+            return  # older than all of a full store: LONG alone learns it
+        mine.insert(place, event)
+        if len(mine) > STORED:
+            self.leave(mine.pop(0), MID)
+            self.cursors[side] = [max(-1, cursor - 1) for cursor in self.cursors[side]]
+        newest = mine[-NEWEST:]
+        for one in mine:
+            if one.held[SHORT] and one not in newest:
+                self.leave(one, SHORT)
+        for column in (MID, SHORT) if event in newest else (MID,):
+            event.held[column] = True
+            self.sizes[column][side] += 1
+
+    def leave(self, event: Stored, column: int) -> None:
+        self.move(event, column, -event.alphas[column])
+        event.held[column] = False
+        self.sizes[column][side_of(event.y)] -= 1
+
+    def move(self, event: Stored, column: int, change: float) -> None:
+        event.alphas[column] += change
+        for one, z in event.inputs.items():
+            if one in self.rows:
+                self.rows[one].dual[column] += change * event.y * z
+
+    def step(self, event: Stored) -> None:
+        """An exact step of dual ascent in every column that learns and holds the event."""
+        margins = self.margins(event.inputs)
+        for column in (self.long, MID, SHORT):
+            if event.held[column]:
+                self.step_in(event, column, margins)
+
+    def step_in(self, event: Stored, column: int, margins: Margins) -> None:
+        if margins.Q > 0:
+            sizes = self.sizes[column]
+            C = 0.5 * (sum(sizes) + 2) / (sizes[side_of(event.y)] + 1)
+            old = event.alphas[column]
+            alpha = dual_alpha(old, event.y * margins.dual[column], margins.Q, C)
+            self.move(event, column, alpha - old)
+
+    def repeat(self, side: int, among_newest: bool) -> None:
+        """A step on the next stored event of a class; of the other one, if this one has none."""
+        side = side if self.store[side] else 1 - side
+        mine, cursors = self.store[side], self.cursors[side]
+        if mine:
+            low = max(0, len(mine) - NEWEST) if among_newest else 0
+            place = cursors[among_newest] + 1
+            cursors[among_newest] = place if low <= place < len(mine) else low
+            self.step(mine[cursors[among_newest]])
+
+    def learn_old(self, number: int, inputs: Inputs, y: int) -> None:
+        """The label of an event from before the last change teaches what reigned then."""
+        reigned = [change.reign for change in self.changes if change.number <= number]
+        if not reigned and len(self.changes) == REMEMBERED:
+            return  # too long ago
+        reign = reigned[-1] if reigned else 0
+        for column in (A, B):
+            if self.reigns[column] == reign and (column == self.long or self.spared):
+                for one in inputs:
+                    self.rows.setdefault(one, Row())
+                self.sizes[column][side_of(y)] += 1
+                self.step_in(Stored(number, inputs, y), column, self.margins(inputs))
+                return
+
+    # A change of concept
+
+    def note_change(self, number: int, reason: str) -> None:
+        if self.changes:
+            number = max(number, self.changes[-1].number)
+        self.changes.append(Change(number, self.learned, reason, self.reigns[self.long]))
+        self.changes = self.changes[-REMEMBERED:]
+        self.since = 0
+
+    def reset(self, window: int) -> None:
+        """The column of a window becomes LONG, LONG becomes SPARE, CALM begins again."""
+        self.long, self.spared = self.spare, True
+        self.reigns[self.long] = self.next_reign
+        self.next_reign += 1
+        for row in self.rows.values():
+            row.dual[self.long], row.calm, row.variance = 0.0, 0.0, 1.0
+            row.positive, row.negative, row.squares = (
+                row.positive / 2,
+                row.negative / 2,
+                row.squares / 2,
+            )
+        self.labels = [count / 2 for count in self.labels]
+        self.kinds = [[pp / 4, pn / 4, nn / 4, squares / 2] for pp, pn, nn, squares in self.kinds]
+        self.sizes[self.long] = list(self.sizes[window])
+        for mine in self.store:
+            for one in mine:
+                one.alphas[self.long], one.held[self.long] = 0.0, one.held[window]
+        inside = [one for mine in self.store for one in mine if one.held[window]]
+        inside.sort(key=lambda one: (one.number, one.y))
+        for one in inside:
+            self.move(one, self.long, one.alphas[window])
+        for one in inside:
+            self.learn_calm(one.inputs, one.y)
+        self.trust[self.long] += self.trust[window]
+        self.trust[window] = 0.0
+        self.note_change(inside[0].number, "mid" if window == MID else "short")
+
+    # Eviction
+
+    def evict(self) -> None:
+        """Let names go that there are too many of, none of the last event."""
+        features = self.scaler.features
+        if self.bound is None or len(features) <= self.bound.most:
+            return
+        kinds = (VALUE, PRESENCE)
+        kept = [
+            Kept(name, one.last, max(abs(self.weight((name, kind))) for kind in kinds))
+            for name, one in features.items()
+        ]
+        for name in leaving(self.bound, kept, self.scaler.rounds - 1):
+            del features[name]
+            for kind in kinds:
+                self.forget((name, kind))
+
+    def forget(self, one: Input) -> None:
+        row, sums = self.rows.pop(one, Row()), self.kinds[one[1]]
+        sums[0] = max(0.0, sums[0] - row.positive**2)
+        sums[1] -= row.positive * row.negative
+        sums[2] = max(0.0, sums[2] - row.negative**2)
+        sums[3] = max(0.0, sums[3] - row.squares)
+        for mine in self.store:
+            for event in mine:
+                event.inputs.pop(one, None)
+
+
+def inputs_of(seen: Seen) -> Inputs:
+    inputs: Inputs = {}
+    for name, z in seen.values.items():
+        inputs[name, VALUE] = z
+        if seen.presences[name]:
+            inputs[name, PRESENCE] = seen.presences[name]
+    own = zip(OWN, (seen.factor, seen.energy, CONSTANT), strict=True)
+    return inputs | {(name, VALUE): x for name, x in own}
+
+
+def read_spring(saved: dict[str, Any], rate: float) -> Spring:
     """Spring in the state of a model file."""
-    scaler = saved["scaler"]
-    summary, query = scaler["summary"], saved["query"]["quantile"]
-    return State(
-        view=read_scaler(saved),
-        loadings=dict(zip(scaler["names"], scaler["loadings"], strict=True)),
-        factor=Track(*(summary["factor"][key] for key in ("n", "mean", "variance"))),
-        energy=Track(*(summary["energy"][key] for key in ("n", "mean", "variance"))),
-        dual=read_dual(saved),
-        t=saved["seen"],
-        asked=saved["asked"],
-        learned=saved["learned"],
-        g=query["mean_margin"],
-        b=query["tilt"],
-        coins=tuple(saved["coins"]),
-    )
-
-
-# 1.2 Every event
-
-
-def clip(x: float, reach: float) -> float:
-    return min(max(x, -reach), reach)
-
-
-def track(one: Track, x: float, slowest: float = 0.0) -> Track:
-    n = one.n + 1
-    h = max(1 / n, slowest)
-    delta = x - one.mean
-    mean = one.mean + h * delta
-    return Track(n, mean, one.var + h * (delta * (x - mean) - one.var))
-
-
-def std(x: float, one: Track, guard: float) -> float:
-    return clip((x - one.mean) / sqrt(one.var + guard), 3.0)
-
-
-def loading(one: Statistics, v: float) -> float:
-    """λ = v · n/(n + 10) · a."""
-    return v * one.n / (one.n + 10) * regularity(one)
-
-
-class Sight(NamedTuple):
-    """z, and what factor and energy are made of: D, ℓ, and u (None: no loadings yet)."""
-
-    z: dict[Name, float]
-    D: float
-    log_energy: float
-    u: float | None
-
-
-def sight(state: State, raw: dict[Name, float]) -> Sight:
-    """The end of step 2, and u of step 4; `raw` is z before it is brought to length 1."""
-    features = state.view.features
-    z = to_unit_length(raw)
-    a = {name: regularity(features[name]) for name in raw}
-    T = sum(x**2 for x in raw.values())
-    regular = sum(a[name] * raw[name] ** 2 for name in raw)
-    D = 0.0 if T == 0 or sum(a.values()) < 1 else regular / T
-    log_energy = log(regular / sum(a.values())) if D > 0 else 0.0
-    return Sight(z, D, log_energy, factor_score(state, z))
-
-
-def factor_score(state: State, z: dict[Name, float]) -> float | None:
-    """u = Σλz/√Σλ²; None if Σλ² ≤ 1e-30."""
-    features = state.view.features
-    lambdas = {
-        name: loading(features[name], state.loadings[name]) for name in z if name in features
-    }
-    squares = sum(x**2 for x in lambdas.values())
-    if squares <= 1e-30:
-        return None
-    return sum(x * z[name] for name, x in lambdas.items()) / sqrt(squares)
-
-
-def f_energy(D: float, log_energy: float, energy: Track) -> float:
-    return 0.3 * D * std(log_energy, energy, 1e-6) if D > 0 else 0.0
-
-
-def f_factor(D: float, u: float | None, factor: Track) -> float:
-    return 0.0 if u is None else 0.5 * D * std(u, factor, 1e-12)
-
-
-def look(state: State, event: dict[Name, float]) -> Frozen:
-    """z and f of an event outside the stream: unknown features left out, nothing changes."""
-    known = state.view.features
-    raw = {name: scaled(known[name], x, state.view) for name, x in event.items() if name in known}
-    z, D, log_energy, u = sight(state, raw)
-    f = (f_factor(D, u, state.factor), f_energy(D, log_energy, state.energy), CONSTANT)
-    return Frozen({name: z.get(name, 0.0) for name in event}, f)
-
-
-def observe(state: State, event: dict[Name, float]) -> tuple[Frozen, State]:
-    """Steps 1 to 4 of an event of the stream: z and f, and what has been learned from them."""
-    _, view = show(state.view, event)
-    loadings = {name: 0.0 for name in view.features} | state.loadings
-    now = replace(state, view=replace(view, rounds=state.view.rounds), loadings=loadings)
-    raw = {name: scaled(view.features[name], x, now.view) for name, x in event.items()}
-    z, D, log_energy, u = sight(now, raw)
-
-    energy = track(state.energy, log_energy) if D > 0 else state.energy
-    factor = state.factor if u is None else track(state.factor, u, 0.005)
-    f = (f_factor(D, u, factor), f_energy(D, log_energy, energy), CONSTANT)
-    if any(z.values()):
-        score = 1.0 if u is None else u
-        for name, x in z.items():
-            v, n = loadings[name], view.features[name].n
-            loadings[name] = v + (score * x - v) * min(1.0, 3 / (n + 2))
-    return Frozen(z, f), replace(state, view=view, loadings=loadings, factor=factor, energy=energy)
-
-
-def values_of(seen: Frozen) -> Values:
-    """z and f by name."""
-    return seen.z | dict(zip(OWN, seen.f, strict=True))
-
-
-def scores_of(state: State, seen: Frozen) -> list[float]:
-    """q = Σw_i z_i + ω·f of each weight vector."""
-    return [score(weights, values_of(seen)) for weights in state.dual.weights]
-
-
-def best(scores: list[float], other_than: int | None = None) -> int | None:
-    others = [index for index in range(len(scores)) if index != other_than]
-    return max(others, key=lambda index: (scores[index], -index), default=None)
-
-
-def margin_of(scores: list[float], multiclass: bool) -> tuple[float, int | None]:
-    """The margin, with several classes the lead of the first over the second; the prediction."""
-    if not multiclass:
-        return scores[0], int(scores[0] > 0)
-    first = best(scores)
-    second = best(scores, other_than=first)
-    lead = 0.0 if first is None or second is None else scores[first] - scores[second]
-    return lead, first
-
-
-def ask(
-    state: State, rate: float, magnitude: float, blank: bool, coin: float
-) -> tuple[bool, float, float, State]:
-    """Step 6, for 0 < rate < 1: whether to ask, the probability, the gap, and the state after."""
-    A, t = state.asked, state.t + 1
-    g = query.next_quantile_mean(state.g, t, magnitude)
-    threshold = query.quantile_threshold(rate, g, state.b)
-    probability, asked = query.quantile(
-        rate, t, A, state.learned, blank, g, state.b, magnitude, coin
-    )
-    b, gap = state.b, 1.0
-    if state.learned > 0:
-        gap = abs(magnitude - threshold)
-        chance = query.quantile_chance(rate, g)
-        wanted = magnitude < threshold or coin < chance  # also if there were too many
-        b = query.next_quantile_tilt(b, rate, wanted, A)
-    return asked, probability, gap, replace(state, g=g, b=b, t=t, asked=A + asked)
-
-
-def decide(state: State, event: dict[Name, float], rate: float, multiclass: bool) -> Decided:
-    """Steps 1 to 6."""
-    frozen, state = observe(state, event)
-    scores = scores_of(state, frozen)
-    margin, prediction = margin_of(scores, multiclass)
-    coin, coins = uniform(state.coins)
-    blank = not any(frozen.z.values()) or state.t + 1 < FIRST_QUESTION
-    asked, probability, gap, state = ask(state, rate, abs(margin), blank, coin)
-    return Decided(
-        scores, margin, prediction, asked, probability, gap, frozen, replace(state, coins=coins)
-    )
-
-
-# 1.3 An answer
-
-
-def restated(state: State, dual: DualState, place: int, multiclass: bool) -> DualState:
-    """Bring the factor of a stored event up to date: ω_U += α y (f_U' − f_U)."""
-    values, label, alphas = dual.store[place]
-    z = {name: x for name, x in values.items() if name not in OWN}
-    known = state.view.features
-    D = sum(regularity(known[name]) * x**2 for name, x in z.items() if name in known)
-    new = f_factor(D, factor_score(state, z), state.factor)
-    weights = list(dual.weights)
-    for vector, y in enumerate(signs(label, len(weights), multiclass)):
-        old = weights[vector].get(OWN[0], 0.0)
-        change = alphas[vector] * y * (new - values[OWN[0]])
-        weights[vector] = weights[vector] | {OWN[0]: old + change}
-    store = list(dual.store)
-    store[place] = Stored(values | {OWN[0]: new}, label, alphas)
-    return replace(dual, weights=weights, store=store)
-
-
-def answer(state: State, seen: Frozen, label: int, multiclass: bool, balance: bool = True) -> State:
-    """Learn an answer; `label` is the number of classes if the class is new."""
-    dual = learn(
-        state.dual,
-        values_of(seen),
-        label,
-        multiclass,
-        balance=balance,
-        restate=lambda dual, place: restated(state, dual, place, multiclass),
-    )
-    return replace(state, dual=dual, learned=state.learned + 1)
-
-
-# Probabilities
-
-
-def probabilities(
-    state: State, scores: list[float], multiclass: bool, balance: bool = True
-) -> list[float]:
-    """σ of each score, to sum 1; moved back by the class weights, if there are any."""
-    counts = state.dual.counts
-
-    def moved_back(q: float, count: int) -> float:
-        return q + log((count + 1) / (sum(counts) - count + 1)) if balance else q
-
-    if not multiclass:
-        p = sigma(moved_back(scores[0], counts[1]))
-        return [1 - p, p]
-    parts = [sigma(moved_back(q, count)) for q, count in zip(scores, counts, strict=True)]
-    return [part / sum(parts) for part in parts]
+    model, names = saved["model"]["spring"], saved["names"]
+    rows, probability = model["rows"], model["probability"]
+    one = Spring(rate)
+    one.scaler = read_scaler(saved)
+    one.coins = tuple(saved["coins"])
+    one.seen, one.asked, one.learned = saved["seen"], saved["asked"], saved["learned"]
+    one.g, one.b = saved["query"]["quantile"]["mean_margin"], saved["query"]["quantile"]["tilt"]
+    columns = (rows["features"], rows["dual"], rows["calm"], rows["sums"])
+    for feature, dual, calm, sums in zip(*columns, strict=True):
+        for kind in (VALUE, PRESENCE):
+            one.rows[names[feature], kind] = Row(dual[kind], *calm[kind], *sums[kind])
+    one.labels = rows["labels"][::-1]
+    words = ("positive", "mixed", "negative", "squares")
+    one.kinds = [[sums[word] for word in words] for sums in rows["kinds"]]
+    one.strength = [strength for strength, _ in rows["strengths"]]
+    one.relevance = [relevance for _, relevance in rows["strengths"]]
+    for side, window in enumerate(model["windows"]):
+        keys = ("numbers", "ids", "values", "alphas", "held")
+        for place, (number, ids, values, alphas, held) in enumerate(
+            zip(*(window[key] for key in keys), strict=True)
+        ):
+            inputs = {(names[i // 2], i % 2): z for i, z in zip(ids, values, strict=True)}
+            short = place >= len(window["numbers"]) - NEWEST
+            one.store[side].append(
+                Stored(number, inputs, 1 if side else -1, alphas, [*held, True, short])
+            )
+        one.cursors[side] = window["cursors"]
+    one.sizes, one.odds, one.trust = model["sizes"], model["odds"], model["trust"]
+    one.long, one.spared = model["long"], model["spared"]
+    one.slope, one.curve, one.since = model["slope"], model["curve"], model["since"]
+    one.calibration = (probability["slope"], probability["offset"])
+    one.information = probability["information"]
+    one.reigns, one.next_reign = model["reigns"], model["next_reign"]
+    one.changes = [Change(**change) for change in model["changes"]]
+    return one

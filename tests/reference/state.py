@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgpack  # type: ignore[import-untyped]
 
+from reference.class_odds import ClassOdds
 from reference.random import Generator, generators, uniform
 
 Name = str | int
@@ -33,6 +34,8 @@ class Config:
     multiclass: bool = False
     classes: tuple[Label, ...] = ()
     legacy: bool = False
+    class_weight: Component | None = None
+    """What is added to κ w·x: ("Balanced", {}), ("Costs", {...}), ("Threshold", {...})."""
 
 
 @dataclass
@@ -60,8 +63,11 @@ class State:
     mistakes: int
     largest_norm: float
     phase: float
+    given_events: int
+    given_rates: float
     coins: Generator
     draws: Generator
+    class_odds: ClassOdds | None = None
 
     def copy(self) -> "State":
         return replace(
@@ -83,13 +89,15 @@ def start(config: Config, seed: int) -> State:
     if config.query[0] == "Quota" and config.query[1]["total"] is None:
         phase, draws = uniform(draws)
     vectors = len(config.classes) if config.multiclass else 1
+    own: list[Name] = ["(intercept)"] if config.intercept else []
+    zeros, ones = [[0.0] * len(own) for _ in range(vectors)], [[1.0] * len(own)] * vectors
     return State(
-        names=[],
-        first=[],
-        last=[],
-        times=[],
-        weights=[[] for _ in range(vectors)],
-        variances=[[] for _ in range(vectors)] if config.update[0] in KEEPS_VARIANCES else [],
+        names=own,
+        first=[0] * len(own),
+        last=[0] * len(own),
+        times=[0] * len(own),
+        weights=zeros,
+        variances=[list(one) for one in ones] if config.update[0] in KEEPS_VARIANCES else [],
         label_form="open" if config.multiclass else "unknown",
         classes=list(config.classes),
         positives=0,
@@ -102,8 +110,11 @@ def start(config: Config, seed: int) -> State:
         mistakes=0,
         largest_norm=0.0,
         phase=phase,
+        given_events=0,
+        given_rates=0.0,
         coins=coins,
         draws=draws,
+        class_odds=None if config.class_weight is None else ClassOdds(),
     )
 
 
@@ -113,8 +124,8 @@ def read_file(file: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     if zlib.crc32(file[:-4]) != checksum:
         raise ValueError("the checksum does not fit")
     magic, version, header_length = struct.unpack_from("<8sII", file, 0)
-    if magic != b"HEADWATR" or version != 2:
-        raise ValueError(f"expected HEADWATR version 2, got {magic!r} version {version}")
+    if magic != b"HEADWATR" or version != 3:
+        raise ValueError(f"expected HEADWATR version 3, got {magic!r} version {version}")
     header = file[16 : 16 + header_length]
     (state_length,) = struct.unpack_from("<Q", file, 16 + header_length)
     state = file[24 + header_length : -4]
@@ -125,7 +136,8 @@ def read_file(file: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def query_memory(saved: dict[str, Any]) -> dict[str, Any]:
     """What the query rule remembers; what only other rules remember is 0."""
-    nothing = dict.fromkeys(("mean_margin", "tilt", "mistakes", "largest_norm", "phase"), 0)
+    names = ("mean_margin", "tilt", "mistakes", "largest_norm", "phase")
+    nothing = dict.fromkeys((*names, "given_events", "given_rates"), 0)
     written = saved["query"]  # "none", or the rule and what it remembers
     return nothing if isinstance(written, str) else nothing | next(iter(written.values()))
 
@@ -133,7 +145,8 @@ def query_memory(saved: dict[str, Any]) -> dict[str, Any]:
 def read_state(file: bytes) -> State:
     """The learner in a model file, its weights multiplied out."""
     _, saved = read_file(file)
-    query, table = query_memory(saved), saved["model"]["linear"]["weights"]
+    model = saved["model"]["linear"]
+    query, table, odds = query_memory(saved), model["weights"], model.get("class_odds")
     return State(
         names=saved["names"],
         first=saved["first"],
@@ -156,6 +169,9 @@ def read_state(file: bytes) -> State:
         mistakes=query["mistakes"],
         largest_norm=query["largest_norm"],
         phase=query["phase"],
+        given_events=query["given_events"],
+        given_rates=query["given_rates"],
         coins=tuple(saved["coins"]),
         draws=tuple(saved["draws"]),
+        class_odds=odds and ClassOdds(odds["slope"], odds["curve"], *odds["odds"]),
     )

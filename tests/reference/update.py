@@ -73,6 +73,11 @@ def arow(loss: float, variance: float, C: float) -> tuple[float, float]:
     return loss * shrinkage, shrinkage
 
 
+def forget(variance: float, forgetting: float) -> float:
+    """1/σ = λ/σ + 1 − λ; 0 stays 0."""
+    return 0.0 if variance == 0 else 1 / (forgetting / variance + 1 - forgetting)
+
+
 def cw_variance(signed_margin: float, variance: float, confidence: float) -> tuple[float, float]:
     """Step γ and shrinkage 2γφ of the form that asks for m ≥ φv (Dredze et al. 2008).
 

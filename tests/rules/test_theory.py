@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import headwater as hw
+from effort import reduced
 from headwater import query, update
 from headwater.learners.replication import SelAdaByNorm
 
@@ -23,7 +24,7 @@ SLACK = 1 + 1e-9
 proven = settings(
     derandomize=True,
     deadline=None,
-    max_examples=100,
+    max_examples=reduced(100),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

@@ -11,14 +11,19 @@ import headwater as hw
 import numpy as np
 
 def network():
-    """600 events of a sensor network: X and y."""
-    X, y = hw.streams.SensorNetwork(600, seed=3).batch()
+    """400 events of a sensor network: X and y."""
+    X, y = hw.streams.SensorNetwork(400, seed=3).batch()
     return X, np.where(y, 1, -1)
 
 def numbers():
     """A dense table with ten columns."""
     values = np.random.default_rng(7).normal(size=(300, 10))
     return values, np.where(values[:, 0] + values[:, 1] > 0, 1, -1)
+
+def kinds():
+    """A dense table of three classes."""
+    values = np.random.default_rng(8).normal(size=(300, 10))
+    return values, np.where(values[:, 0] > 0.5, 2, np.where(values[:, 1] > 0, 1, 0))
 
 def cautious(rate=0.1, seed=0):
     """A learner: AROW with a small C."""
@@ -30,7 +35,7 @@ title = "A small study"
 held_out = 0.2
 score = "test_balanced_accuracy"
 label_rates = [0.1, 0.2]
-repeats = 6
+repeats = 3
 figure = "rates"
 compare = "FLLS-II"
 reach = 0.1

@@ -1,4 +1,4 @@
-"""The study of docs/studies.md, taken from the page and run as a reader would."""
+"""The studies of two pages, taken from the pages and run as a reader would."""
 
 import csv
 import re
@@ -8,33 +8,65 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def block(language: str) -> str:
-    found = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(found) == 1
-    return str(found[0])
+def block(page: str, language: str) -> str:
+    """The first program of a page in this language."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    found = re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    assert found, page
+    return found[1]
 
 
-def test_a_data_set_and_a_learner_of_one_s_own_take_less_than_twenty_lines(tmp_path: Path) -> None:
-    pytest.importorskip("joblib")
-    pytest.importorskip("matplotlib")
-    module, study = block("python"), block("toml")
-    lines = [line for line in (module + study).splitlines() if line.strip()]
-    assert len(lines) < 20
-    (tmp_path / "mine.py").write_text(module, encoding="utf-8")
-    (tmp_path / "mine.toml").write_text(study, encoding="utf-8")
+def run_study(folder: Path, page: str, *options: str) -> str:
+    """What the study of a page prints."""
+    (folder / "mine.py").write_text(block(page, "python"), encoding="utf-8")
+    (folder / "mine.toml").write_text(block(page, "toml"), encoding="utf-8")
     finished = subprocess.run(
-        [sys.executable, "-c", "from headwater.cli import main; main()", "study", "mine.toml"],
-        cwd=tmp_path,
+        [
+            sys.executable,
+            "-c",
+            "from headwater.cli import main; main()",
+            "study",
+            "mine.toml",
+            *options,
+        ],
+        cwd=folder,
         capture_output=True,
         text=True,
         encoding="utf-8",
         check=False,
     )
     assert finished.returncode == 0, finished.stderr
-    assert "careful" in finished.stdout
+    return finished.stdout
+
+
+def test_a_learner_written_in_python_runs_beside_flls_ii_as_its_page_shows(tmp_path: Path) -> None:
+    pytest.importorskip("joblib")
+    said = [line.split() for line in run_study(tmp_path, "own-learners.md").splitlines()]
+    shown = [line.split() for line in block("own-learners.md", "text").splitlines()]
+    assert [line[:2] for line in shown] == [
+        ["data", "set"],
+        ["sensors", "Hinge"],
+        ["sensors", "FLLS-II"],
+    ]
+    assert [line for line in shown if line not in said] == []
+
+
+def test_the_learner_of_the_page_has_fifteen_lines() -> None:
+    module = block("own-learners.md", "python")
+    lines = module[module.index("class Hinge") : module.index("def sensors")].splitlines()
+    assert len([line for line in lines if line.strip()]) <= 15
+
+
+def test_a_data_set_and_a_learner_of_one_s_own_take_less_than_twenty_lines(tmp_path: Path) -> None:
+    pytest.importorskip("joblib")
+    pytest.importorskip("matplotlib")
+    module, study = block("studies.md", "python"), block("studies.md", "toml")
+    lines = [line for line in (module + study).splitlines() if line.strip()]
+    assert len(lines) < 20
+    assert "careful" in run_study(tmp_path, "studies.md", "--repeats", "2")
     with (tmp_path / "mine-results" / "table.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["algorithm"] for row in rows] == ["careful", "careful", "FLLS-II", "FLLS-II"]

@@ -14,7 +14,6 @@ def test_there_is_a_table_for_each_that_the_papers_compare_algorithms_in() -> No
         *(("OLSF", table) for table in (3, 4, 5, 6)),
         *(("OLVF", table) for table in (2, 3, 4, 5)),
         *(("PAA", table) for table in (2, 3, 6, 7, 8)),
-        *(("SPRING", table) for table in (5, 6, 7)),
     )
 
 
@@ -38,10 +37,6 @@ def test_every_cell_is_one_number_of_its_table(paper: str, table: int) -> None:
         ("PAA", 8, "URL2", "CSPAA(a)", "chosen by cost", "sensitivity_pct", 89.498),
         ("FESL", 2, "australian", "NOGD", "c=1;B=5 or 10", "accuracy", 0.767),
         ("OLVF", 2, "german", "OLVF", "varying;Rem=0.25", "errors", 333.4),
-        ("SPRING", 5, "raw", "Spring", "5.0%", "test_balanced_accuracy", 0.81),
-        ("SPRING", 6, "labels", "Spring", "5.0%, 200 events late", "test_roc_auc", 0.812),
-        ("SPRING", 7, "usps", "MPAA-II", "10.0%", "accuracy", 0.625),
-        ("SPRING", 7, "letter", "Spring, no class balance", "5.0%", "test_accuracy", 0.455),
     ],
 )
 def test_a_number_is_the_printed_one(

@@ -8,10 +8,10 @@ import pytest
 
 from headwater.studies.comparison import compare, count, is_meant, judge, our_cell, read_reasons
 from headwater.studies.papers import PaperCell, read_datasets, read_table, tables
-from headwater.studies.plan import Paper, Study, read_study
+from headwater.studies.plan import Paper, read_study
 from headwater.studies.reproduction import misprints
 from headwater.studies.results import ResultStore, Summary
-from headwater.studies.study import packaged, studies_of, with_data
+from headwater.studies.study import packaged, studies_of
 from headwater.studies.trial import TrialResult
 
 WITH_PAPER = [name for name, path in packaged().items() if read_study(path).paper is not None]
@@ -59,48 +59,11 @@ def test_every_printed_cell_whose_data_we_have_has_its_cell_in_the_study(name: s
     for table in study.paper.tables:
         for printed in read_table(study.paper.name, table):
             data = ours[printed.paper, printed.dataset]
-            for name in names if study.paper.mean else names & {data}:
+            for name in names & {data}:
                 if is_meant(study.paper, printed):
                     found += 1
                     assert our_cell(study, study.paper, printed, name) is not None, printed
     assert found or not study.data
-
-
-def filled(study: Study, folder: Path, scores: dict[str, list[float]]) -> ResultStore:
-    """A store in which each data set's repeats came to these test scores, whatever the learner."""
-    store = ResultStore(folder, study)
-    for cell in study.cells():
-        for seed, score in enumerate(scores[cell.data]):
-            said = {"test_balanced_accuracy": score, "test_roc_auc": score + 0.1, "label_rate": 0.1}
-            store.runs[cell, seed] = TrialResult(said, [], math.nan)
-    return store
-
-
-def test_a_mean_over_data_sets_is_compared_repeat_by_repeat(tmp_path: Path) -> None:
-    study = read_study(packaged()["spring-raw"])
-    study = replace(study, data=study.data[:2], repeats=2)
-    store = filled(study, tmp_path, {"wdbc": [0.7, 0.9], "vote": [0.9, 0.75]})  # .8, .825
-    found = [one for one in compare(study, store) if one.printed.algorithm == "AROW"]
-    balanced, area = (one for one in found)
-    assert {one.printed.dataset for one in found} == {"raw"}
-    assert balanced.ours is not None
-    assert balanced.ours.values == pytest.approx((0.8, 0.825))
-    assert balanced.ours.std == pytest.approx(0.025 / math.sqrt(2))
-    assert balanced.verdict == "agrees"  # .797: three standard errors are .0375
-    assert area.printed.metric == "test_roc_auc"
-    assert area.ours is not None
-    assert area.ours.mean == pytest.approx(0.9125)
-    assert area.verdict == "differs"  # .861
-
-
-def test_the_mean_over_some_of_the_data_sets_stands_for_nothing(tmp_path: Path) -> None:
-    study = with_data(read_study(packaged()["spring-raw"]), ["wdbc"])
-    assert compare(study, filled(study, tmp_path / "a", {"wdbc": [0.8] * 20})) == []
-    whole = replace(read_study(packaged()["spring-raw"]), repeats=1)
-    store = filled(
-        replace(whole, data=whole.data[:1]), tmp_path / "b", {"wdbc": [0.8]}
-    )  # the rest is missing
-    assert {one.verdict for one in compare(whole, store)} == {"no data"}
 
 
 def test_every_printed_table_of_results_has_its_study() -> None:

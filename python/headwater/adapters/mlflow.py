@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 try:
     import mlflow
     from mlflow.models import Model, ModelSignature
@@ -22,6 +24,7 @@ except ImportError as error:
 
 from headwater import _core
 from headwater.errors import EventError, ParameterError
+from headwater.inputs.frames import is_frame
 from headwater.learners.base import Learner, load
 
 if TYPE_CHECKING:
@@ -209,18 +212,18 @@ class _Served:
         if output not in OUTPUTS:
             expected = ", ".join(f'"{each}"' for each in OUTPUTS)
             raise ParameterError(f"predict: output must be one of {expected}, got {output!r}.")
-        events, index = _events(model_input)
+        X, index = _batch(model_input)
         if output == "probability":
-            rows = [self.learner.predict_proba_one(x) for x in events]
-            return pd.DataFrame(rows, index=index, columns=pd.Index(self.learner.labels))
-        one = self.learner.predict_one if output == "prediction" else self.learner.margin_one
-        return pd.Series([one(x) for x in events], index=index, name=output)
+            shares = np.asarray(self.learner.predict_proba_many(X))
+            return pd.DataFrame(shares, index=index, columns=pd.Index(self.learner.labels))
+        many = self.learner.predict_many if output == "prediction" else self.learner.margin_many
+        return pd.Series(many(X), index=index, name=output)
 
 
-def _events(model_input: Any) -> tuple[list[Any], "pd.Index[Any] | None"]:
-    """The events of a frame or a list, and the index of a frame."""
-    if hasattr(model_input, "to_dict"):
-        return model_input.to_dict("records"), model_input.index
+def _batch(model_input: Any) -> tuple[Any, "pd.Index[Any] | None"]:
+    """A frame or a list of events, and the index of a frame."""
+    if is_frame(model_input):
+        return model_input, getattr(model_input, "index", None)
     if isinstance(model_input, Mapping):
         return [model_input], None
     if isinstance(model_input, Sequence) and not isinstance(model_input, str):

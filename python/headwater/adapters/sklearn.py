@@ -31,6 +31,7 @@ from headwater.learners.base import Learner
 from headwater.learners.fesl import FESL
 from headwater.learners.linear import Linear
 from headwater.learners.regression import PARegressor
+from headwater.learners.spring import Spring
 from headwater.parameters import COUNT, argument_limits
 from headwater.rules.update import Update
 from headwater.types import Name
@@ -177,8 +178,8 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
     Parameters
     ----------
     algorithm
-        `"Linear"`, the one we recommend, or a name of `headwater.names()`. More than two classes
-        need `"Linear"` or one of the names for several classes, which begin with M.
+        `"Linear"`, `"Spring"`, or a name of `headwater.names()`. More than two classes need
+        `"Linear"`, `"Spring"` or one of the names for several classes, which begin with M.
     C
         The algorithm's parameter of that name; None: its default.
     params
@@ -290,6 +291,8 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
                 f" {self.algorithm} takes two classes, got {len(classes)}."
             )
         given |= {"classes": tuple(classes.tolist()), "seed": self._seed()}
+        if self.algorithm == "Spring":
+            return _made(Spring, given | {"multiclass": several})
         if self.algorithm != "Linear":
             return named(self.algorithm, **given)
         if "C" in given:
@@ -299,7 +302,7 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
     def _takes_several(self) -> bool:
         """Whether the algorithm is made for more than two classes."""
         if self.algorithm not in names():
-            return True  # Linear, or a name that `fit` will refuse
+            return True  # Linear, Spring, or a name that `fit` will refuse
         return named(self.algorithm).task == "multiclass"
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -16,7 +16,16 @@ from headwater.cli.mistakes import STOPPED, Mistake
 from headwater.errors import HeadwaterError
 
 COMMANDS = {
-    "run": "Run a learner over a file of events: predict each, ask for few labels, learn those.",
+    "init": "Look at a file of events, propose what its columns are for, and write headwater.toml.",
+    "run": "Run a learner over a file of events: predict each, learn every label that is there.",
+    "status": "Show a live stream: events, questions, quality, last facts.",
+    "replay": "Replay a live stream to another learner: how good would it have been?",
+    "export": "Write the facts of a live stream to a file: JSON lines or Parquet.",
+    "import": "Make a live stream from an export.",
+    "backup": "Copy a live database with its snapshots into one file, also while it is used.",
+    "restore": "Make a live database from a backup.",
+    "upgrade": "Bring the tables of a live database to the newest version, after a backup.",
+    "forget": "Erase an event or a person from a live stream.",
     "predict": "Predict the events of a file with a saved model, which does not change.",
     "show": "Show a saved model: its learner, its counters, its largest weights.",
     "diff": "Compare two saved models: weights that changed most, features gained and lost.",
@@ -26,6 +35,8 @@ COMMANDS = {
     "study": "Run a study of your own: data sets, streams, learners, label rates in a TOML file.",
 }
 """Every command, in the order of `--help`; each is the function of its name in its own module."""
+LIVE = ("status", "replay", "export", "import", "backup", "restore", "upgrade", "forget")
+"""Commands about live streams are in one module, `live`; `import_` is the function of `import`."""
 
 
 class Commands(click.Group):
@@ -37,7 +48,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        command: click.Command = getattr(import_module(f"headwater.cli.{cmd_name}"), cmd_name)
+        module = import_module(f"headwater.cli.{'live' if cmd_name in LIVE else cmd_name}")
+        command: click.Command = getattr(module, "import_" if cmd_name == "import" else cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -82,4 +94,7 @@ def _give_up_output() -> None:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="headwater", message="%(prog)s %(version)s")
 def main() -> None:
-    """Learn from streams whose features come and go and whose labels are scarce."""
+    """Learn from streams whose features come and go and whose labels are scarce.
+
+    Begin with `headwater init FILE`, then `headwater run FILE --save model.hw`.
+    """

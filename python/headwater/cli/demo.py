@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headwater.cli.help import Command
 from headwater.cli.outputs import check_writable, text_output
 from headwater.cli.printing import drawn
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from headwater.demo.five_learners import Demo
 
 
-@click.command()
+@click.command(cls=Command, example="headwater demo --seed 1")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
@@ -39,9 +40,8 @@ if TYPE_CHECKING:
 def demo(seed: int, events: int, out: Path) -> None:
     """Watch five learners on a sensor network that grows while it runs.
 
-    One gets every label, one a random tenth of them, two choose which tenth to ask for, and one
-    uses only one label in fifty.
-    Prints the cost and the result of each of them, and writes a page with plots.
+    One gets every label, three choose which tenth to ask for, and one uses only one label in
+    fifty. Prints the cost and the result of each of them, and writes a page with plots.
     """
     from rich.console import Console
 
@@ -52,7 +52,7 @@ def demo(seed: int, events: int, out: Path) -> None:
     finished = _run_live(events, seed, console)
     title = f"{events:,} events; accuracy and AUC on held-out events, every sensor running"
     console.print(drawn(learner_table(finished), title))
-    console.print(drawn(sensor_table(finished), "The running sensors that matter most to Linear"))
+    console.print(drawn(sensor_table(finished), "The running sensors that matter most to Spring"))
     console.print(verdict(finished))
     _write_page(finished, out, console)
 

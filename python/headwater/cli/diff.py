@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headwater.cli.help import Command
 from headwater.cli.knowledge import print_line, print_names, spelled
 from headwater.cli.outputs import echo_json
 from headwater.cli.printing import drawn
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@click.command()
+@click.command(cls=Command, example="headwater diff monday.hw tuesday.hw")
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
 @top_option

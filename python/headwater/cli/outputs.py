@@ -14,6 +14,8 @@ from headwater.cli.mistakes import Mistake, disk
 from headwater.learners.whole_file import find_target, is_stream, whole_file
 
 STANDARD_OUTPUT = "standard output"
+PIECE = 1 << 13
+"""Characters at a time: a long write may hide that whoever reads the pipe has gone meanwhile."""
 
 
 class TextOutput:
@@ -25,7 +27,8 @@ class TextOutput:
     def write(self, text: str) -> None:
         """Write some text."""
         try:
-            self._write(text)
+            for start in range(0, len(text), PIECE):
+                self._write(text[start : start + PIECE])
         except OSError as error:
             raise type(error)(error.errno, error.strerror, self._name) from None
 

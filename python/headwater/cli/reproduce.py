@@ -5,16 +5,15 @@ from pathlib import Path
 
 import click
 
+from headwater.cli.help import Command
 from headwater.cli.study_progress import carry_out_live, options
 from headwater.errors import ParameterError
 
 PAPERS = ("flls", "olsf", "paa", "fesl", "olvf")
-OURS = "spring"
-"""Not a paper: reference numbers for Spring, our own learner."""
 
 
-@click.command()
-@click.argument("paper", type=click.Choice([*PAPERS, OURS, "all"], case_sensitive=False))
+@click.command(cls=Command, example="headwater reproduce flls")
+@click.argument("paper", type=click.Choice([*PAPERS, "all"], case_sensitive=False))
 @click.option("--table", type=int, help="Only this printed table.")
 @options
 def reproduce(
@@ -29,9 +28,8 @@ def reproduce(
 ) -> None:
     """Reproduce a paper's experiments: our tables and figures beside the printed ones.
 
-    `spring` compares our own learner with reference numbers; `all` runs all papers, without
-    `spring`. A run that was stopped continues where it stopped. Studies that only draw a figure
-    never have more repeats than the study itself defines.
+    `all` runs all papers. A run that was stopped continues where it stopped. Studies that only draw
+    a figure never have more repeats than the study itself defines.
     """
     from headwater.studies.study import studies_of
 

@@ -1,5 +1,6 @@
 """`headwater run`."""
 
+import dataclasses
 import errno
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,6 +9,8 @@ from typing import Any
 
 import click
 
+from headwater.cli.columns import as_option, column_options, given_columns
+from headwater.cli.help import Command
 from headwater.cli.knowledge import knowledge, number, print_knowledge, print_line, print_pairs
 from headwater.cli.mistakes import Mistake, disk
 from headwater.cli.outputs import check_apart, check_writable, echo_json
@@ -16,17 +19,32 @@ from headwater.cli.sources import event_options, open_events, read_model, readin
 from headwater.cli.stopping import StoppedError, StopWish, stop_wish
 from headwater.errors import EventFileError, OutputError
 from headwater.inputs.files import EventFile
+from headwater.inputs.findings import Finding
 from headwater.learners.base import Learner
 from headwater.types import FileRun
 
-
-@click.command()
-@click.argument("file")
-@click.option(
-    "--label", default="y", show_default=True, metavar="NAME", help="The field with the label."
+FINDING = ("kind", "column", "count", "of", "example")
+BUDGET_NOTE = (
+    "--budget limits questions about events without a label; --simulate learns only what is asked"
+    " for."
 )
+
+
+@click.command(
+    cls=Command,
+    example="headwater run events.csv --label wet --id day --save model.hw",
+    first=(
+        *("--save", "--label", "--id", "--time", "--ignore", "--text", "--simulate", "--learner"),
+        *("--budget", "--set", "--decisions", "--resume"),
+    ),
+)
+@click.argument("file")
+@column_options
 @event_options
-@click.option("--learner", metavar="NAME", help="Any learner or paper's name.  [default: Linear]")
+@click.option(
+    "--simulate", is_flag=True, help="Learn only labels that the learner asks for, not all."
+)
+@click.option("--learner", metavar="NAME", help="Any learner or paper's name.  [default: Spring]")
 @click.option(
     "--set",
     "settings",
@@ -53,14 +71,21 @@ from headwater.types import FileRun
     type=click.Path(path_type=Path),
     help="Where each decision is written: CSV if the name ends in .csv, else JSON lines.",
 )
+@click.option(
+    "--db",
+    metavar="URL",
+    help="A live database, a path or postgresql://...: every event becomes a fact in it. Labels in"
+    " the file are learned, other events decided on; run again to continue.",
+)
+@click.option("--stream", default="main", show_default=True, help="The stream of the database.")
 @top_option
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
 def run(
     file: str,
-    label: str,
+    config: Path | None,
     form: str | None,
-    id: str | None,
     on_error: str,
+    simulate: bool,
     learner: str | None,
     settings: tuple[str, ...],
     budget: float | None,
@@ -68,23 +93,44 @@ def run(
     resume: Path | None,
     save: Path | None,
     decisions: Path | None,
+    db: str | None,
+    stream: str,
     top: int,
     as_json: bool,
+    **roles: Any,
 ) -> None:
-    """Run a learner over a file of events: predict each, ask for few labels, learn those.
+    """Run a learner over a file of events: predict each, learn every label that is there.
 
     FILE is svmlight, VW text, JSON lines, CSV, TSV, Parquet or Arrow, compressed or not; - is
-    standard input. A label is learned only if the learner asks for it; the others are used only to
-    count its errors. Ctrl-C or SIGTERM ends the run early: the summary is printed and the model
-    saved.
+    standard input. Events without a label are decided on, and may be asked about. With --simulate
+    a label is learned only if the learner asks for it; the others are used only to count its
+    errors. Ctrl-C or SIGTERM ends the run early: the summary is printed and the model saved.
     """
-    events = open_events(file, form, label, id, on_error)
+    if db is not None:
+        if resume or save or decisions:
+            raise Mistake(
+                "--db keeps model and decisions; leave out --resume, --save, --decisions."
+            )
+        from headwater.cli.live import run_live
+
+        columns, _ = given_columns(roles, config, None)
+        if columns.label is None:
+            columns = dataclasses.replace(columns, label="y")
+        named = learner or settings or budget is not None or seed is not None
+        given = build(learner or "Spring", settings, budget, seed or 0) if named else None
+        with stop_wish() as wish:
+            run_live(open_events(file, form, columns, on_error), db, stream, given, wish, as_json)
+        return
     if resume is None:
-        model = build(learner or "Linear", settings, budget, seed or 0)
+        model = build(learner or "Spring", settings, budget, seed or 0)
     elif learner or settings or budget is not None or seed is not None:
         raise Mistake("--resume brings the learner; leave out --learner, --set, --budget, --seed.")
     else:
         model = read_model(resume)
+    columns, source = given_columns(roles, config, model.columns)
+    if source is None and columns.label is None:
+        columns = dataclasses.replace(columns, label="y")
+    events = open_events(file, form, columns, on_error)
     inputs = [Path(file)] if file != "-" else []
     if save is not None:
         check_apart("--save", save, *inputs)
@@ -94,14 +140,19 @@ def run(
         check_writable(decisions, "--decisions", replaced=False)
 
     if file == "-":
-        events.source()  # until there is something to read, there is nothing to save
+        events.check()  # until there is something to read, there is nothing to save
     with stop_wish() as wish:
-        _run(model, events, decisions, save, wish, top, as_json)
+        _run(model, events, simulate, decisions, save, wish, top, as_json)
+    if source is not None:
+        click.echo(f"The roles of columns come from {source}.", err=True)
+    if budget is not None and not simulate and not as_json:
+        click.echo(BUDGET_NOTE, err=True)
 
 
 def _run(
     model: Learner,
     events: EventFile,
+    simulate: bool,
     decisions: Path | None,
     save: Path | None,
     wish: StopWish,
@@ -110,12 +161,13 @@ def _run(
 ) -> None:
     """Run, save, sum up."""
     seen_before, learned_before = model.seen, model.learned
-    finished, stopped = _carry_out(model, events, decisions, save, wish)
-    if stopped and model.seen == seen_before:
+    finished, stopped = _carry_out(model, events, simulate, decisions, save, wish)
+    if stopped and (model.seen, model.learned) == (seen_before, learned_before):
         click.echo("Stopped before the first event; nothing was saved.", err=True)
         raise SystemExit(wish.exit_code)
     if not stopped:
         _check(finished, events)
+    model._keep_columns(dataclasses.replace(events.columns, units=dict(finished.units)))
     if save is not None:
         with disk(save):
             model.save(save)
@@ -123,6 +175,8 @@ def _run(
     summary = {
         "learner": repr(model),
         **_counts(finished, number_wanted),
+        "unanswered": finished.asked - finished.learned if simulate else finished.asked,
+        "every_label": not simulate,
         "stopped": stopped,
         **knowledge(model, top, learned_before),
         "saved": None if save is None else str(save),
@@ -142,6 +196,7 @@ def _run(
 def _carry_out(
     model: Learner,
     events: EventFile,
+    simulate: bool,
     decisions: Path | None,
     save: Path | None,
     wish: StopWish,
@@ -159,7 +214,8 @@ def _carry_out(
 
         try:
             wish.is_waiting = True
-            return model.simulate_file(events, decisions=decisions, progress=progress), False
+            learn = model.simulate_file if simulate else model.learn_file
+            return learn(events, decisions=decisions, progress=progress), False
         except (StoppedError, KeyboardInterrupt):
             return latest, True
         except EventFileError as error:
@@ -185,7 +241,7 @@ def _bar(events: EventFile) -> Iterator[Callable[[FileRun], None]]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
     path = Path(events.path)
-    size = path.stat().st_size if events.path != "-" and not events.is_columnar else None
+    size = path.stat().st_size if events.path != "-" else None
     console = Console(stderr=True)
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False))
     with Progress(
@@ -216,9 +272,9 @@ def _check(finished: FileRun, events: EventFile) -> None:
         verb = "has" if finished.events > 1 else "does not have"
         if events.format in ("svmlight", "vw"):
             raise Mistake(f"{name}: {count} {verb} a label.")
-        raise Mistake(
-            f"{name}: {count} {verb} a label in {events.label!r}; --label says which field it is."
-        )
+        label = events.columns.label
+        where = "" if label is None else f" in {label!r}"
+        raise Mistake(f"{name}: {count} {verb} a label{where}; --label says which field it is.")
 
 
 def _counts(finished: FileRun, number_wanted: bool) -> dict[str, Any]:
@@ -235,6 +291,7 @@ def _counts(finished: FileRun, number_wanted: bool) -> dict[str, Any]:
         "learned": finished.learned,
         "skipped": finished.skipped,
         "problems": list(finished.problems),
+        "findings": [dict(zip(FINDING, parts, strict=True)) for parts in finished.findings],
     }
 
 
@@ -258,12 +315,23 @@ def _print(summary: dict[str, Any], number_wanted: bool) -> None:
         ("features learned from", summary["features"]),
         ("weights that are not 0", summary["weights"]),
     ]
+    print_line(console, _line(summary))
     print_pairs(console, summary["learner"], pairs)
     print_knowledge(console, summary)
     for what in ("saved", "decisions"):
         if summary[what]:
             said = "The model" if what == "saved" else "The decisions"
             print_line(console, f"{said}: {summary[what]}")
+
+
+def _line(summary: dict[str, Any]) -> str:
+    """What the run did, in one line."""
+    if not summary["every_label"]:
+        asked = f"{summary['asked']:,} labels asked for and {summary['learned']:,} learned"
+    else:
+        asked = f"{summary['learned']:,} labels learned, {summary['asked']:,} asked for"
+    unanswered = f"{summary['unanswered']:,} of them not there"
+    return f"{summary['events']:,} events: {asked}, {unanswered}."
 
 
 def _shown(value: float | None, form: str) -> str:
@@ -273,6 +341,7 @@ def _shown(value: float | None, form: str) -> str:
 
 def _notes(model: Learner, finished: FileRun) -> Iterator[str]:
     """What the user should know before trusting the model."""
+    yield from (Finding(*parts).sentence(as_option) for parts in finished.findings)
     if finished.skipped:
         yield f"Lines skipped: {finished.skipped:,}"
         yield from (f"  {problem}" for problem in finished.problems)

@@ -112,6 +112,8 @@ def _filled(owner: str, kind: str, word: Any, fields: dict[str, Any]) -> Compone
 
 def _no_parameter(name: str, parameter: str, takes: frozenset[str]) -> str:
     has = f"--set: {name} has no parameter {parameter!r}; it has {', '.join(sorted(takes))}."
+    if parameter.partition(".")[0] in COMPONENTS:
+        return f"{has} Components are parameters of Linear: --learner Linear."
     kinds = [kind for kind in COMPONENTS if kind in takes]
     return f"{has} A component's own are set like {kinds[0]}.C=0.5." if kinds else has
 
@@ -120,6 +122,6 @@ def _no_rate(name: str, takes: frozenset[str]) -> str:
     if "query_width" in takes:
         return (
             f"--budget: {name} asks by a width, not by a rate: --set query_width=0.1 (the wider,"
-            " the more it asks). Linear and Spring keep to a rate."
+            " the more it asks). Spring and Linear keep to a rate."
         )
-    return f"--budget: {name} asks for every label. Linear and Spring keep to a rate."
+    return f"--budget: {name} asks for every label. Spring and Linear keep to a rate."

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import click
 
+from headwater.cli.help import Command
 from headwater.cli.knowledge import knowledge, print_knowledge, print_pairs, spelled
 from headwater.cli.outputs import echo_json
 from headwater.cli.sources import read_model, top_option
 from headwater.learners.model_file import write_header
 
 
-@click.command()
+@click.command(cls=Command, example="headwater show model.hw --top 20")
 @click.argument("model", type=click.Path(path_type=Path))
 @top_option
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
@@ -23,6 +24,7 @@ def show(model: Path, top: int, as_json: bool) -> None:
         "learner": header["class"],
         "parameters": header["parameters"],
         "labels": list(learner.labels),
+        "columns": None if learner.columns is None else learner.columns.to_plain(),
         "seen": learner.seen,
         "asked": learner.asked,
         "learned": learner.learned,
@@ -58,4 +60,8 @@ def show(model: Path, top: int, as_json: bool) -> None:
         ("bytes", told["bytes"]),
     ]
     print_pairs(console, "What it has seen", pairs)
+    if learner.columns is not None:
+        roles = [(role, spelled(name)) for role, name in learner.columns.roles()]
+        units = [("unit of " + spelled(name), unit) for name, unit in learner.columns.units.items()]
+        print_pairs(console, "The columns that it was trained on", [*roles, *units])
     print_knowledge(console, told)

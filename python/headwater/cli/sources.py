@@ -9,6 +9,7 @@ import click
 
 from headwater.cli.mistakes import Mistake, disk
 from headwater.errors import LabelError, ParameterError
+from headwater.inputs.columns import Columns
 from headwater.inputs.files import SUFFIXES, EventFile
 from headwater.inputs.files import open as open_file
 from headwater.learners.base import Learner, load
@@ -22,7 +23,6 @@ OPTIONS = (
         type=click.Choice(FORMATS),
         help="The format of FILE; by default its extension decides.",
     ),
-    click.option("--id", "id", metavar="NAME", help="The field or column with the event's id."),
     click.option(
         "--on-error",
         type=click.Choice(["raise", "skip"]),
@@ -48,22 +48,20 @@ def event_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def open_events(
-    file: str, form: Any, label: str | None, id: str | None, on_error: Any
-) -> EventFile:
+def open_events(file: str, form: Any, columns: Columns, on_error: Any) -> EventFile:
     """The file, if it is there and its format is known."""
-    if label is not None and label == id:
-        raise Mistake(f"--label and --id must differ, got {label!r} for both.")
     try:
-        events = open_file(file, format=form, label=label, id=id, on_error=on_error)
-    except ParameterError:
+        events = open_file(file, format=form, columns=columns, on_error=on_error)
+    except ParameterError as error:
+        if "has no columns" in str(error):
+            raise Mistake(str(error).removeprefix("open: ")) from None
         what = "standard input" if file == "-" else f"the name of {file}"
         raise Mistake(
             f"{what} does not say its format; say it with --format ({', '.join(FORMATS)})."
         ) from None
     if file != "-":
         with disk(file):
-            events.source()
+            events.check()
     elif events.is_columnar:
         raise Mistake(f"standard input: {events.format} is read from a file only.")
     return events

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from headwater.cli.help import Command
 from headwater.cli.study_progress import carry_out_live, options
 from headwater.errors import ParameterError
 
 
-@click.command()
+@click.command(cls=Command, example="headwater study own.toml")
 @click.argument("file")
 @options
 def study(

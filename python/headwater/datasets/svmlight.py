@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from headwater import _core
 from headwater.errors import DatasetError, EventFileError
-from headwater.inputs.records import BatchParts
+from headwater.inputs.columns import Columns
+from headwater.inputs.records import EventBatch
 from headwater.types import Label
 
 AT_ONCE = 1 << 15  # rows
@@ -37,14 +38,14 @@ def read_svmlight(path: Path, d: int, where: str | None = None) -> SvmlightRows:
     data, labels = [np.zeros(0)], [np.zeros(0, np.int64)]
     here, first = f"{where}, row ", 1
     try:
-        reader = _core.EventReader((str(path), "svmlight", None, None, False))
-        while (batch := reader.batch(AT_ONCE)) is not None:
-            indptr, _, values, _, found, _ = batch
+        reader = _core.EventReader((str(path), "svmlight", Columns(), False, False, False, None))
+        while (found := reader.batch(AT_ONCE)) is not None:
+            batch = EventBatch(*found)
             indices.append((_columns(here, first, batch, d) - 1).astype(np.int32))
-            labels.append(_whole(here, first, found))
-            lengths.append(np.diff(indptr))
-            data.append(values)
-            first += len(found)
+            labels.append(_whole(here, first, batch.labels))
+            lengths.append(np.diff(batch.indptr))
+            data.append(batch.data)
+            first += len(batch.labels)
     except EventFileError as reason:
         raise DatasetError(where + str(reason).removeprefix(str(path))) from None
     ends = np.cumsum(np.concatenate(lengths), dtype=np.int64)
@@ -56,7 +57,7 @@ def read_svmlight(path: Path, d: int, where: str | None = None) -> SvmlightRows:
     )
 
 
-def _columns(here: str, first: int, batch: BatchParts, d: int) -> NDArray[np.int64]:
+def _columns(here: str, first: int, batch: EventBatch, d: int) -> NDArray[np.int64]:
     """The column of each value, from 1."""
     indptr, places, _, names, *_ = batch
     numbers = [name if isinstance(name, int) and 1 <= name <= d else 0 for name in names]

@@ -32,7 +32,7 @@ PAGE = Template("""\
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Headwater: one label in ten</title>
+<title>Headwater: one label in fifty</title>
 <style>
 body { font: 1rem/1.55 system-ui, sans-serif; color: #1a1a1a; background: #fff;
        max-width: 52rem; margin: 0 auto; padding: 1rem 1.1rem 3rem; }
@@ -58,24 +58,25 @@ footer { margin-top: 2.5rem; color: #555; font-size: .9rem; }
 </style>
 </head>
 <body>
-<h1>One label in ten, from sensors that come and go</h1>
+<h1>One label in fifty, from sensors that come and go</h1>
 <p>A network monitors the air for incidents. Its sensors are installed while it is running, some
 fail, readings are missing, and only a person can say whether an event really was an incident.
 Headwater learns from such streams: every event may carry any features, and the learner decides
 which events are worth a person's time. Here five learners run on the same $events events of a
-simulated network: one gets every label, one a random tenth of them, two choose which tenth to ask
-for, and one uses only one label in fifty.</p>
+simulated network: one gets every label, three choose which tenth to ask for, and one uses only one
+label in fifty.</p>
 <p>$verdict</p>
 <h2>Cost and result of each learner</h2>
 <div class="learners">$learners</div>
 <p>Balanced accuracy and ROC AUC are measured on $held_out events that no learner has learned, with
-every sensor running; errors on the stream are counted before the label is known. Linear is the
-learner that Headwater recommends, here with every label, with a random tenth of them, and with the
-tenth that it asks for. FLLS-I is a published algorithm: passive-aggressive steps, half of the
-weights kept, questions where it is unsure; its query width was set on another network so that it
-asks for a tenth of the labels. Spring is what we recommend if labels are very few; it had a fifth
-of the labels of the others. All other parameters have their defaults.</p>
-<h2>Error rate and labels along the stream</h2>
+every sensor running; incidents missed and false alarms are counted on the stream, before the label
+is known. Spring is the learner that Headwater recommends; it weights both classes equally, so that
+rare incidents count as much as the many events without one. Linear is made of components that you
+choose, here with two query rules: every label, and a budget. FLLS-I is a published algorithm:
+passive-aggressive steps, half of the weights kept, questions where it is unsure; its query width
+was set on another network so that it asks for a tenth of the labels. All other parameters have
+their defaults.</p>
+<h2>Errors and labels along the stream</h2>
 $plots
 <h2>The running sensors that matter most to the recommended learner</h2>
 $sensors
@@ -124,7 +125,7 @@ def _table(table: TextTable) -> str:
 
 
 def _plots(demo: Demo) -> str:
-    """Error rate and labels asked for along the stream, as one SVG."""
+    """Balanced error rate and labels asked for along the stream, as one SVG."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -141,7 +142,7 @@ def _plots(demo: Demo) -> str:
     svg = drawn.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    title = "Error rate and labels asked for along the stream, for each learner"
+    title = "Balanced error rate and labels asked for along the stream, for each learner"
     label = f'role="img" aria-label="{escape(title)}"'
     return re.sub(r'width="[^"]*" height="[^"]*"', lambda _: label, svg, count=1)
 
@@ -150,10 +151,10 @@ def _draw_error_rates(axes: "Axes", demo: Demo) -> None:
     window = max(1, demo.events // WINDOWS)
     at = _points(demo.events, first=window // 4)  # before that a rate is mostly chance
     for outcome, colour in zip(demo.outcomes, COLOURS, strict=True):
-        rate = 100 * trailing_mean(outcome.mistakes, window)[at]
+        rate = 100 * trailing_balanced(outcome.mistakes, demo.incidents, window)[at]
         axes.plot(at + 1, rate, color=colour, label=outcome.name, linewidth=1.6)
     axes.set_ylim(bottom=0)
-    axes.set_ylabel(f"errors in the last {window:,} events, %")
+    axes.set_ylabel(f"balanced error rate, last {window:,} events, %")
     _finish(axes, demo)
 
 
@@ -190,6 +191,27 @@ def _finish(axes: "Axes", demo: Demo) -> None:
 def _points(events: int, first: int = 0) -> NDArray[np.intp]:
     """The events at which a curve is drawn."""
     return np.unique(np.linspace(first, events - 1, min(events, POINTS)).astype(np.intp))
+
+
+def trailing_balanced(
+    mistakes: NDArray[np.bool_], incidents: NDArray[np.bool_], window: int
+) -> NDArray[np.float64]:
+    """The mean of the error rates on incidents and on other events, over the last `window` events.
+
+    A class that does not occur there counts as without errors.
+
+    Examples
+    --------
+    >>> mistakes, incidents = np.array([[True, False, False, True], [True, True, False, False]])
+    >>> trailing_balanced(mistakes, incidents, window=4).tolist()
+    [0.5, 0.25, 0.25, 0.5]
+    """
+    shares = [
+        (trailing_mean(mistakes & kind, window), trailing_mean(kind, window))
+        for kind in (incidents, ~incidents)
+    ]
+    rates = [wrong / np.where(all_of_it > 0, all_of_it, 1.0) for wrong, all_of_it in shares]
+    return np.asarray((rates[0] + rates[1]) / 2, dtype=np.float64)
 
 
 def trailing_mean(values: NDArray[np.bool_], window: int) -> NDArray[np.float64]:

@@ -9,21 +9,21 @@ def learner_table(demo: Demo) -> TextTable:
     return TextTable(
         (
             "learner",
-            "errors on the stream",
+            "missed",
+            "false alarms",
             "balanced accuracy",
             "ROC AUC",
             "labels asked for",
-            "weights kept",
             "events per second",
         ),
         tuple(
             (
                 outcome.name,
-                f"{outcome.errors:,}",
+                f"{outcome.missed:,}",
+                f"{outcome.false_alarms:,}",
                 f"{outcome.balanced_accuracy:.3f}",
                 f"{outcome.roc_auc:.3f}",
                 f"{outcome.labels:,}",
-                f"{outcome.weights}/{outcome.features}",
                 f"{outcome.events_per_second:,.0f}",
             )
             for outcome in demo.outcomes
@@ -48,13 +48,12 @@ def sensor_table(demo: Demo) -> TextTable:
 
 
 def verdict(demo: Demo) -> str:
-    """The effect of choosing labels for the recommended learner, in a sentence."""
-    every, chance, _, few, ours = demo.outcomes
-    share = 100 * ours.labels / demo.events
+    """What few labels were worth to the recommended learner, in two sentences."""
+    every, _, linear, more, few = demo.outcomes
     return (
-        f"With {share:.0f} % of the labels, chosen by itself, Linear made {ours.errors:,} errors"
-        f" on the stream; with as many random labels it made {chance.errors:,}, and with every"
-        f" label {every.errors:,}. Spring's balanced accuracy with {few.labels:,} labels was"
-        f" {few.balanced_accuracy:.3f}, Linear's with {ours.labels:,} labels"
-        f" {ours.balanced_accuracy:.3f}."
+        f"With {few.labels:,} labels, chosen by itself, Spring missed {few.missed:,} of"
+        f" {demo.incidents.sum():,} incidents and raised {few.false_alarms:,} false alarms; with"
+        f" {more.labels:,} labels, {more.missed:,} and {more.false_alarms:,}. Linear missed"
+        f" {linear.missed:,} and raised {linear.false_alarms:,} with {linear.labels:,} labels;"
+        f" with every label, {every.missed:,} and {every.false_alarms:,}."
     )

@@ -5,6 +5,7 @@ from typing import Any
 from headwater.errors import ParameterError
 from headwater.evaluation.scores import ClassScores, Scores
 from headwater.learners.base import Learner
+from headwater.learners.python_learner import PythonLearner
 
 
 def held_out(
@@ -72,6 +73,8 @@ def scores_for(
 def sparsity(model: Any) -> float:
     """The share of the learned features whose weights are 0; NaN before the first.
 
+    NaN also for a learner written in Python that does not tell its weights.
+
     Parameters
     ----------
     model
@@ -86,6 +89,8 @@ def sparsity(model: Any) -> float:
     0.5
     """
     learner = learner_of("sparsity", model)
+    if isinstance(learner, PythonLearner) and type(learner).weights is PythonLearner.weights:
+        return float("nan")
     known, weights = len(learner.features()), learner.weights()
     if learner.task == "multiclass":
         known *= len(learner.labels)

@@ -5,13 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.inputs import batches, frames
 from headwater.streams.base import rows_of
 from headwater.streams.table import DenseTable, names_of, table_of
 from headwater.types import Rows
 
 
 def as_rows(owner: str, X: Any) -> Rows:
-    """`X`, dense or by its three arrays, as `Rows`; features keep the order that they have."""
+    """`X`, of any form that a batch may have, as `Rows`; features keep the order that they have."""
+    if batches.is_events(X) or frames.is_frame(X):
+        (indptr, indices, data, _), listed = batches.read_named(X, None)
+        return Rows(indptr, indices, data, listed)
     table = table_of(owner, X)
     names = names_of(owner, X, None, table.width)
     if isinstance(table, DenseTable):

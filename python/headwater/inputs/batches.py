@@ -1,11 +1,13 @@
 """Batches of events, converted for the core."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater import _core
 from headwater.errors import EventError, LabelError
 from headwater.inputs import frames
 from headwater.types import Label, Name, Task
@@ -18,14 +20,28 @@ COMPACT_ABOVE = 1_000_000  # columns; the core keeps one number per column
 
 def read_rows(X: Any, names: Sequence[Name] | None) -> tuple[Arrays, list[Name] | None]:
     """`X` as contiguous arrays, and the names of its columns (None: their numbers)."""
-    if frames.is_frame(X):
-        return frames.read_frame(X, None if names is None else _read_names(names))
+    if is_events(X) or frames.is_frame(X):
+        return read_named(X, names)
     if names is None:
         names = getattr(X, "names", None)
     listed = None if names is None else _read_names(names)
     if all(hasattr(X, part) for part in ("indptr", "indices", "data")):
         return _read_csr(X, listed)
     return _read_dense(X), listed
+
+
+def read_named(X: Any, names: Sequence[Name] | None) -> tuple[frames.Csr, list[Name]]:
+    """The rows of a list of events or of a frame, and the names of their features."""
+    if frames.is_frame(X):
+        return frames.read_frame(X, None if names is None else _read_names(names))
+    if names is not None:
+        raise EventError("names: the events of a list have names already; leave names= out.")
+    return _core.read_events(list(X))
+
+
+def is_events(X: Any) -> bool:
+    """Whether `X` is a list of events, each a mapping; one without any is a list of no events."""
+    return isinstance(X, (list, tuple)) and (len(X) == 0 or isinstance(X[0], Mapping))
 
 
 def _read_names(names: Any) -> list[Name]:
@@ -97,6 +113,30 @@ def _numbers(values: Any) -> NDArray[np.float64]:
         "X: expected a two-dimensional array of numbers, or a sparse matrix with indptr, indices"
         f" and data, got {type(values).__name__} of something else."
     )
+
+
+def events_of(rows: Arrays, names: Sequence[Name] | None) -> Iterator[dict[Name, float]]:
+    """The events of what `read_rows` returned, one dict each, without absent values.
+
+    Examples
+    --------
+    >>> list(events_of(*read_rows([[1.0, float("nan")], [0.0, 2.0]], ["rain", "wind"])))
+    [{'rain': 1.0}, {'rain': 0.0, 'wind': 2.0}]
+    """
+    if isinstance(rows, tuple):
+        indptr, indices, data, _ = rows
+        for start, stop in pairwise(indptr.tolist()):
+            yield _event(indices[start:stop].tolist(), data[start:stop].tolist(), names)
+    else:
+        for row in rows.tolist():
+            yield _event(range(len(row)), row, names)
+
+
+def _event(
+    columns: Iterable[int], values: Iterable[float], names: Sequence[Name] | None
+) -> dict[Name, float]:
+    pairs = zip(columns, values, strict=True)
+    return {names[c] if names is not None else c: v for c, v in pairs if v == v}
 
 
 def read_labels(y: Any) -> Answers:

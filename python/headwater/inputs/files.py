@@ -1,6 +1,6 @@
 """Open a file of events: find its format, and read its events one by one or in batches.
 
-The lines themselves are read by the core; Parquet and Arrow files by pyarrow.
+The core reads the events. Parquet and Arrow files are decoded by pyarrow first.
 """
 
 import os
@@ -9,11 +9,13 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from headwater import _core
 from headwater.errors import ParameterError
-from headwater.inputs.records import EventBatch, Reader, Record, Source
+from headwater.inputs.columns import Columns
+from headwater.inputs.findings import Finding
+from headwater.inputs.records import EventBatch, Record, Source
 from headwater.types import Label, Name, Rows
 
 Format: TypeAlias = Literal["svmlight", "vw", "jsonl", "csv", "tsv", "parquet", "arrow"]
@@ -59,19 +61,20 @@ class EventFile:
         self,
         path: str | os.PathLike[str],
         format: Format,
-        label: str | None,
-        id: str | None,
+        columns: Columns,
         on_error: OnError,
+        *,
+        optional: bool = False,
     ) -> None:
         self.path = os.fspath(path)
         self.format = format
-        self.label = label
-        self.id = id
+        self.columns = columns
         self.on_error = on_error
-        self._last: Reader | None = None
+        self.optional = optional
+        self._last: _core.EventReader | None = None
 
     def __repr__(self) -> str:
-        given = f"{self.path!r}, format={self.format!r}, label={self.label!r}, id={self.id!r}"
+        given = f"{self.path!r}, format={self.format!r}, columns={self.columns!r}"
         return f"open({given}, on_error={self.on_error!r})"
 
     def __iter__(self) -> Iterator[tuple[dict[Name, float], Label | None]]:
@@ -91,7 +94,7 @@ class EventFile:
         ...     next(hw.open(path).records())
         Record(id='monday', x={'sky^rain': 2.5, 'sky^grey': 1.0}, y=1)
         """
-        reader = self._walk()
+        reader = self.reader()
         while (found := reader.next()) is not None:
             yield Record(*found)
 
@@ -116,7 +119,7 @@ class EventFile:
             raise ParameterError(
                 f"batches: size must be a whole number of at least 1, got {size!r}."
             )
-        reader = self._walk()
+        reader = self.reader()
         while (found := reader.batch(size)) is not None:
             batch = EventBatch(*found)
             yield Rows(batch.indptr, batch.indices, batch.data, batch.names), batch.labels
@@ -132,27 +135,42 @@ class EventFile:
         return [] if self._last is None else self._last.problems
 
     @property
+    def findings(self) -> list[Finding]:
+        """What looks wrong in columns without a role, as far as the last pass has read."""
+        found = [] if self._last is None else self._last.findings
+        return [Finding(*parts) for parts in found]
+
+    @property
     def is_columnar(self) -> bool:
-        """Whether pyarrow reads it and not the core."""
+        """Whether pyarrow decodes it."""
         return self.format in COLUMNAR
 
-    def source(self) -> Source:
-        """The file as the core takes it, looked at first: is it there?"""
+    def check(self) -> None:
+        """Raise OSError unless the file can be opened; wait for standard input."""
         if self.path == "-":
             _await_input()
         elif not stat.S_ISFIFO(os.stat(self.path).st_mode):  # a pipe can be opened once
             Path(self.path).open("rb").close()  # raises what Python raises
-        return self.path, self.format, self.label, self.id, self.on_error == "skip"
 
-    def _walk(self) -> Reader:
-        source = self.source()
+    def source(self, *, raw: bool = False) -> Source:
+        """The file as the core takes it, for one pass."""
+        self.check()
+        batches = None
         if self.is_columnar:
-            from headwater.inputs.columnar import ColumnarReader
+            from headwater.inputs.columnar import RecordBatches
 
-            self._last = ColumnarReader(source)
-        else:
-            self._last = _core.EventReader(source)
+            batches = RecordBatches(self.path, self.format)
+        skips = self.on_error == "skip"
+        return self.path, self.format, self.columns, self.optional, raw, skips, batches
+
+    def reader(self) -> _core.EventReader:
+        """One pass over the file; `skipped` and `problems` are those of the last one."""
+        self._last = _core.EventReader(self.source())
         return self._last
+
+    def sample(self, size: int) -> list[list[tuple[str, Any, bool]]]:
+        """The fields of the first events as the file has them: name, value, and is it a time?"""
+        return _core.EventReader(self.source(raw=True)).raw(size)
 
 
 def open(
@@ -161,6 +179,7 @@ def open(
     format: Format | None = None,
     label: str | None = "y",
     id: str | None = None,
+    columns: Columns | None = None,
     on_error: OnError = "raise",
 ) -> EventFile:
     """Open a file of events; nothing is read before you iterate over it.
@@ -180,6 +199,8 @@ def open(
         itself says where the label is.
     id
         The field or column with the event's id; in VW it is the tag.
+    columns
+        The roles of all columns, in place of `label` and `id`.
     on_error
         What happens at a line that cannot be used: `"raise"` raises an error, after the events
         before it; `"skip"` skips the line and counts it in `skipped`.
@@ -207,9 +228,19 @@ def open(
     for parameter, value in (("label", label), ("id", id)):
         if value is not None and not isinstance(value, str):
             raise ParameterError(f"open: {parameter} must be a str or None, got {value!r}.")
-    if label is not None and label == id:
-        raise ParameterError(f"open: label and id must differ, got {label!r} for both.")
-    return EventFile(path, format, label, id, on_error)
+    if columns is None:
+        if label is not None and label == id:
+            raise ParameterError(f"open: label and id must differ, got {label!r} for both.")
+        columns = Columns(label=label, id=id)
+    elif not isinstance(columns, Columns):
+        raise ParameterError(f"open: columns must be hw.Columns or None, got {columns!r}.")
+    elif label not in ("y", columns.label) or id not in (None, columns.id):
+        raise ParameterError("open: columns= names the label and the id; leave label= and id= out.")
+    if format in ("svmlight", "vw") and any(
+        role not in ("label", "id") for role, _ in columns.roles()
+    ):
+        raise ParameterError(f"open: {format} has no columns, so there are no roles to give.")
+    return EventFile(path, format, columns, on_error)
 
 
 def _by_name(path: str) -> Format:

@@ -43,6 +43,15 @@ def read_frame(X: Any, names: Sequence[Name] | None) -> tuple[Csr, list[Name]]:
     return _core.read_frame(X, names)
 
 
+def without_index(X: Any) -> Any:
+    """A frame that exports all of its columns, and only these, by names that are texts."""
+    if library_of(X) == "pandas" and hasattr(X, "columns"):
+        return X.reset_index(drop=True).set_axis([str(name) for name in X.columns], axis=1)
+    if library_of(X) == "polars" and hasattr(X, "schema"):
+        return _without_null_type(X)
+    return X
+
+
 def _without_null_type(X: Any) -> Any:
     """polars describes a column of the type of nulls by a buffer, which such a column has not."""
     polars = sys.modules["polars"]

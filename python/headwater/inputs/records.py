@@ -1,23 +1,16 @@
 """Types of what is read from a file of events: one event, many events as arrays, a reader."""
 
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.inputs.columns import Columns
 from headwater.types import Id, Label, Name
 
-Source: TypeAlias = tuple[str, str, str | None, str | None, bool]
-"""A file as the core takes it: path, format, label, id, and whether bad lines are skipped."""
-
-BatchParts: TypeAlias = tuple[
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.float64],
-    list[Name],
-    list[Label | None],
-    list[Id | None],
-]
+Source: TypeAlias = tuple[str, str, Columns, bool, bool, bool, Any]
+"""A file as the core takes it: path, format, columns, whether these may be missing, whether they
+are wanted raw, whether bad lines are skipped, batches."""
 
 
 class EventBatch(NamedTuple):
@@ -43,21 +36,3 @@ class Record(NamedTuple):
     id: Id | None
     x: dict[Name, float]
     y: Label | None
-
-
-class Reader(Protocol):
-    """One pass over a file."""
-
-    def next(self) -> tuple[Id | None, dict[Name, float], Label | None] | None:
-        """The next event; None if there is none."""
-
-    def batch(self, size: int) -> EventBatch | BatchParts | None:
-        """The next events, at most `size`; None if there are none."""
-
-    @property
-    def skipped(self) -> int:
-        """Lines that could not be used."""
-
-    @property
-    def problems(self) -> list[str]:
-        """Why the first of them could not."""

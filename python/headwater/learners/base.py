@@ -7,7 +7,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from headwater import _core
 from headwater.errors import ModelFileError, ParameterError
 from headwater.inputs import batches, frames
+from headwater.inputs.columns import Columns
 from headwater.inputs.files import EventFile, Format, OnError
 from headwater.inputs.files import open as open_file
 from headwater.learners.model_file import read_header, write_header
@@ -161,8 +162,9 @@ class Learner(_core.Learner):
         ----------
         X
             Events: anything with `indptr`, `indices` and `data` (values not stored are absent, a
-            stored 0 is a 0), a dense array (NaN is absent), or a frame: a table of pandas, polars,
-            pyarrow or any library that exports Arrow (null is absent, text is an indicator).
+            stored 0 is a 0), a dense array (NaN is absent), a list of dicts as `decide_one` takes
+            them, or a frame: a table of pandas, polars, pyarrow or any library that exports Arrow
+            (null is absent, text is an indicator).
         y
             One label per row: a list, an array, or a column of one of these libraries.
         names
@@ -189,6 +191,7 @@ class Learner(_core.Learner):
         format: Format | None = None,
         label: str | None = "y",
         id: str | None = None,
+        columns: Columns | None = None,
         on_error: OnError = "raise",
         decisions: str | os.PathLike[str] | None = None,
         progress: Callable[[FileRun], object] | None = None,
@@ -202,7 +205,7 @@ class Learner(_core.Learner):
         Parameters
         ----------
         file
-            A path, or the result of `headwater.open`; the next four parameters are those of
+            A path, or the result of `headwater.open`; the next five parameters are those of
             `headwater.open` and are used with a path.
         format
             As in `headwater.open`.
@@ -210,6 +213,8 @@ class Learner(_core.Learner):
             As in `headwater.open`.
         id
             As in `headwater.open`.
+        columns
+            As in `headwater.open`; the model keeps them (`columns`).
         on_error
             As in `headwater.open`; labels that do not fit and refused learning steps are skipped
             too.
@@ -231,15 +236,79 @@ class Learner(_core.Learner):
         >>> run.events, run.mistakes, model.weights()
         (2, 1, {'rain': 1.0})
         """
-        if not isinstance(file, EventFile):
-            file = open_file(file, format=format, label=label, id=id, on_error=on_error)
+        opened = _opened(file, format, label, id, columns, on_error)
+        return self._run_file(opened, columns, False, decisions, progress)
+
+    def learn_file(
+        self,
+        file: EventFile | str | os.PathLike[str],
+        *,
+        format: Format | None = None,
+        label: str | None = "y",
+        id: str | None = None,
+        columns: Columns | None = None,
+        on_error: OnError = "raise",
+        decisions: str | os.PathLike[str] | None = None,
+        progress: Callable[[FileRun], object] | None = None,
+    ) -> FileRun:
+        """Learn every label that is in a file, and decide on the events without one.
+
+        The result is exactly that of `learn_one` for each event with a label and of `decide_one`
+        for each other. Each event is predicted before it is learned, so that errors are counted.
+        Parameters as in `simulate_file`; a decision about an event with a label asks for nothing.
+
+        Examples
+        --------
+        >>> import headwater as hw, pathlib, tempfile
+        >>> model = hw.FLLS()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "days.jsonl")
+        ...     _ = path.write_text('{"rain": 2.0, "wet": true}\\n{"rain": 1.0}\\n')
+        ...     run = model.learn_file(path, label="wet")
+        >>> run.events, run.labelled, run.learned
+        (2, 1, 1)
+        """
+        opened = _opened(file, format, label, id, columns, on_error)
+        return self._run_file(opened, columns, True, decisions, progress)
+
+    def _run_file(
+        self,
+        file: EventFile,
+        columns: Columns | None,
+        every_label: bool,
+        decisions: str | os.PathLike[str] | None,
+        progress: Callable[[FileRun], object] | None,
+    ) -> FileRun:
         report = None if progress is None else lambda *told: progress(_file_run(*told))
         written = None if decisions is None else os.fspath(decisions)
-        if file.is_columnar:
-            from headwater.inputs.columnar_run import simulate_columnar
+        run = _file_run(*self._simulate_file(file.source(), every_label, written, report))
+        if columns is not None:
+            self._keep_columns(dataclasses.replace(columns, units=dict(run.units)))
+        return run
 
-            return simulate_columnar(self, self.task, file, written, progress)
-        return _file_run(*self._simulate_file(file.source(), written, report))
+    @property
+    def columns(self) -> Columns | None:
+        """The roles of the columns that it was trained on; None if it was not told any.
+
+        It is saved with the model. It changes nothing about how the learner learns.
+
+        Examples
+        --------
+        >>> import headwater as hw, pathlib, tempfile
+        >>> model = hw.Linear()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "days.csv")
+        ...     _ = path.write_text("rain,note,wet\\n2 mm,a,1\\n0 mm,b,0\\n")
+        ...     columns = hw.Columns(label="wet", ignore=["note"], number=["rain"])
+        ...     run = model.learn_file(path, columns=columns)
+        >>> hw.from_bytes(model.to_bytes()).columns
+        Columns(label='wet', ignore=('note',), number=('rain',), units={'rain': 'mm'})
+        """
+        columns: Columns | None = self.__dict__.get("_columns")
+        return columns
+
+    def _keep_columns(self, columns: Columns | None) -> None:
+        self.__dict__["_columns"] = columns
 
     def _predictions(
         self, classes: NDArray[np.int64], margins: NDArray[np.float64]
@@ -316,7 +385,7 @@ class Learner(_core.Learner):
         >>> hw.PAA(seed=1).to_bytes() == hw.PAA(seed=1).to_bytes()
         True
         """
-        return self._write(write_header(type(self).__name__, self.parameters()))
+        return self._write(write_header(type(self).__name__, self.parameters(), self.columns))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole state to a file; a learner loaded from it continues bit for bit.
@@ -339,7 +408,10 @@ class Learner(_core.Learner):
         write_file(path, self.to_bytes())
 
     def __copy__(self) -> Self:
-        return from_bytes(self.to_bytes())  # type: ignore[return-value]
+        copied = type(self)(**self.parameters())
+        copied._copy(self)
+        copied._keep_columns(self.columns)
+        return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.__copy__()
@@ -384,10 +456,32 @@ class Classifier(Learner, abstract=True):
     classes: Annotated[Sequence[Label], CLASSES] | None = None
 
 
-def _file_run(*told: Any) -> FileRun:
-    """The core's result of a run over a file; its last part is a list."""
-    run = FileRun(*told)
-    return dataclasses.replace(run, problems=tuple(run.problems))
+def _opened(
+    file: EventFile | str | os.PathLike[str],
+    format: Format | None,
+    label: str | None,
+    id: str | None,
+    columns: Columns | None,
+    on_error: OnError,
+) -> EventFile:
+    if not isinstance(file, EventFile):
+        return open_file(
+            file, format=format, label=label, id=id, columns=columns, on_error=on_error
+        )
+    if columns not in (None, file.columns):
+        raise ParameterError("columns: the file was opened with others; give them to hw.open only.")
+    return file
+
+
+def _file_run(
+    counts: tuple[Any, ...],
+    problems: list[str],
+    findings: list[tuple[str, str, int, int, str]],
+    units: list[tuple[str, str]],
+) -> FileRun:
+    """The core's result of a run over a file."""
+    told = {"problems": tuple(problems), "findings": tuple(findings), "units": tuple(units)}
+    return FileRun(*counts, **told)  # type: ignore[arg-type]
 
 
 def load(path: str | os.PathLike[str]) -> Learner:
@@ -420,14 +514,37 @@ def from_bytes(data: bytes) -> Learner:
     """
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise ModelFileError(f"model file: expected bytes, got {type(data).__name__}.")
-    header, state = _core.split_model(bytes(data))
+    return _from_file(None, bytes(data))
+
+
+L = TypeVar("L", bound=Learner)
+
+
+def restored(cls: type[L], data: bytes) -> L:
+    """The learner of this class whose `to_bytes` returned these bytes."""
+    return _from_file(cls, data)  # type: ignore[return-value]
+
+
+def _from_file(cls: type[Learner] | None, data: bytes) -> Learner:
+    """The learner in a model file; None: the header says of which class."""
+    header, state = _core.split_model(data)
     try:
-        name, parameters = read_header(header)
-        learner = _class_named(name, parameters)(**parameters)
+        name, parameters, columns = read_header(header)
+        learner = (cls or _class_named(name, parameters))(**parameters)
     except ParameterError as error:
         raise ModelFileError(f"model file: its header cannot be read: {error}") from None
     learner._assemble(state)
+    learner._keep_columns(columns)
     return learner
+
+
+def own_class(cls: type[Learner], base: type[Learner]) -> None:
+    """Make a user's learner, a subclass of `base`, known by its name; the last of a name counts."""
+    if not issubclass(_CLASSES.get(cls.__name__, base), base):
+        raise ParameterError(
+            f"{cls.__name__}: a learner of the package has this name; give yours another."
+        )
+    _CLASSES[cls.__name__] = cls
 
 
 def learner_classes() -> dict[str, type[Learner]]:
@@ -438,7 +555,9 @@ def learner_classes() -> dict[str, type[Learner]]:
 def _class_named(name: str, parameters: dict[str, Any]) -> type[Learner]:
     """The learner class of a header, if it has all of these parameters."""
     if name not in _CLASSES:
-        raise ParameterError(f"there is no learner {name!r}.")
+        raise ParameterError(
+            f"there is no learner {name!r}; if it is written in Python, import its module first."
+        )
     cls = _CLASSES[name]
     known = {field.name for field in dataclasses.fields(cls)}
     for parameter in parameters:

@@ -6,25 +6,34 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from headwater.errors import ParameterError
+from headwater.inputs.columns import Columns
 from headwater.rules.component import Component
 
 
-def write_header(name: str, parameters: Mapping[str, Any]) -> str:
-    """A learner's class and parameters as text."""
+def write_header(name: str, parameters: Mapping[str, Any], columns: Columns | None = None) -> str:
+    """A learner's class, its parameters and the roles of its columns as text."""
     plain = {key: _to_plain(value) for key, value in parameters.items()}
     header = {"class": name, "parameters": plain}
+    if columns is not None:
+        header["columns"] = columns.to_plain()
     return json.dumps(header, ensure_ascii=False, sort_keys=True)
 
 
-def read_header(text: str) -> tuple[str, dict[str, Any]]:
-    """The class and the parameters that `write_header` wrote."""
+def read_header(text: str) -> tuple[str, dict[str, Any], Columns | None]:
+    """The class, the parameters and the columns that `write_header` wrote."""
     try:
         header = json.loads(text)
     except (ValueError, RecursionError):
         raise ParameterError("it is not JSON.") from None
     match header:
-        case {"class": str(name), "parameters": dict(parameters)} if len(header) == 2:
-            return name, {key: _from_plain(value) for key, value in parameters.items()}
+        case {"class": str(name), "parameters": dict(parameters), **rest} if set(rest) <= {
+            "columns"
+        }:
+            columns = rest.get("columns")
+            if columns is not None and not isinstance(columns, dict):
+                raise ParameterError("its columns are no table.")
+            given = {key: _from_plain(value) for key, value in parameters.items()}
+            return name, given, None if columns is None else Columns.from_plain(columns)
     raise ParameterError("it does not name a class and its parameters.")
 
 

@@ -35,6 +35,7 @@ def linear_model(
     restarts: bool = False,
     legacy: bool = False,
     epsilon: float = 0.0,
+    class_weight: tuple[str, dict[str, Any]] = NOTHING,
 ) -> dict[str, Any]:
     """The linear model for the core; dual steps have a separate model there."""
     shorten = NOTHING if sparsify is None else sparsify.for_core()
@@ -54,4 +55,5 @@ def linear_model(
         "restarts": restarts,
         "legacy": legacy,
         "epsilon": epsilon,
+        "class_weight": class_weight,
     }

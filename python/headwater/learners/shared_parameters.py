@@ -23,8 +23,8 @@ def shares(cls: C) -> C:
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, frozen_default=True)
-def learner(cls: C) -> C:
-    """Make a frozen dataclass of a learner's class, with every parameter described."""
+def learner(cls: C, *, frozen: bool = True) -> C:
+    """Make a dataclass of a learner's class, with every parameter described."""
     bases = cls.__mro__[1:]
     known = {name for base in bases for name in getattr(base, "__dataclass_fields__", {})}
     described: dict[str, str] = {}
@@ -33,7 +33,7 @@ def learner(cls: C) -> C:
         for name, annotation in vars(base).get("_shared", {}).items():
             if name not in known:
                 cls.__annotations__.setdefault(name, annotation)
-    made: Any = dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+    made: Any = dataclasses.dataclass(frozen=frozen, kw_only=True, eq=False, repr=False)(cls)
     order = [field.name for field in dataclasses.fields(made)]
     made.__doc__ = with_parameters(cls.__doc__, described, order)
     return made  # type: ignore[no-any-return]

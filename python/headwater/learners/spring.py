@@ -1,5 +1,6 @@
 """Spring: a linear classifier for very few labels."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from headwater.learners.base import Bounded, Classifier
@@ -8,30 +9,68 @@ from headwater.learners.shared_parameters import learner
 from headwater.parameters import SHARE
 from headwater.rules.query import Quantile
 from headwater.rules.scale import Running
-from headwater.rules.update import DualCost, DualLogistic
+from headwater.rules.update import DualLogistic
+
+SPRING = {"kind": "spring", "own": 3}
+"""The core's model; the learner's own features are factor, energy and intercept."""
+
+
+@dataclass(frozen=True)
+class ConceptChange:
+    """A change of concept that Spring has found.
+
+    Attributes
+    ----------
+    event
+        The number of the first event that belongs to the new concept, as far as labels tell.
+    learned
+        How many labels were learned when it was found.
+    reason
+        Which labels said so.
+    """
+
+    event: int
+    learned: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class SpringStatus:
+    """What Spring relies on now, and when it last changed its mind.
+
+    Attributes
+    ----------
+    trust
+        The share of each weight vector in predictions: `long` learns from all labels since the last
+        change, `mid` and `short` from the latest, `calm` learns each label once, and `spare` is
+        `long` as it was before the last change.
+    changes
+        The last changes of concept, the oldest first.
+    """
+
+    trust: dict[str, float]
+    changes: tuple[ConceptChange, ...]
 
 
 @learner
 class Spring(Bounded, Classifier):
     """Linear classifier for few labels: it takes raw values and has one parameter to choose.
 
-    It is logistic regression on scaled values (`scale.Running`), learned by exact dual steps that
-    are repeated on the last labelled events (`update.DualLogistic`). It asks for the labels it is
-    least sure of (`query.Quantile`). From all events, asked about or not, it learns two features
-    that every event gets: `(factor)`, the position along the direction in which the regular
-    features vary together, and `(energy)`, how unusual the event is. All classes have equal weight,
-    also rare ones; `predict_proba_one` reverses this, so that it gives probabilities for the stream
-    itself. `docs/spring.md` has the formulas.
+    Every feature counts by its scaled value and by its presence (`scale.Running`), so that sensors,
+    words and sensors that come and go need no settings. Five weight vectors learn side by side,
+    from all labels and from the latest ones, and are mixed by how well they predicted the labels so
+    far: after a change of concept the latest take over. It asks for the labels it is least sure of
+    (`query.Quantile`). From all events, asked about or not, it learns two features that every event
+    gets: `(factor)`, the position along the direction in which the regular features vary together,
+    and `(energy)`, how unusual the event is. All classes have equal weight, also rare ones;
+    `predict_proba_one` reverses this, so that it gives probabilities for the stream itself.
+    `docs/spring.md` has the formulas.
 
     Parameters
     ----------
     label_rate
         Share of the labels to ask for. Of t events it never asks for more than
         rate·t + 2√(rate·t) + 4.
-    C
-        The larger, the further a label moves the weights; try 10 for clean, separable data.
-    balance
-        False: every label counts the same, so that rare classes count little. For plain accuracy.
     multiclass
         More than two classes; new classes are added as they appear.
 
@@ -50,16 +89,30 @@ class Spring(Bounded, Classifier):
     """
 
     label_rate: Annotated[float, SHARE] = 0.05
-    C: DualCost = 1.0
-    balance: bool = True
     multiclass: bool = False
 
     def _parts(self) -> Parts:
         task: Literal["binary", "multiclass"] = "multiclass" if self.multiclass else "binary"
         return Parts(
-            model=linear_model(DualLogistic(self.C, balance=self.balance), task=task),
+            model=linear_model(DualLogistic(), task=task) if self.multiclass else SPRING,
             query=Quantile(self.label_rate),
             scale=Running(),
             own="summary",
             task=task,
         )
+
+    def status(self) -> SpringStatus:
+        """What it relies on now, and the changes of concept it has found. Changes nothing.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> model = hw.Spring(label_rate=1.0)
+        >>> for i in range(1_200):  # after 600 events the valve works the other way round
+        ...     decision = model.decide_one({"valve": i % 7, "wind": i % 3})
+        ...     model.answer(decision, (i % 7 > 3) == (i < 600))
+        >>> all(change.event > 500 for change in model.status().changes)
+        True
+        """
+        trust, changes = self._status()
+        return SpringStatus(dict(trust), tuple(ConceptChange(*change) for change in changes))

@@ -93,9 +93,21 @@ def find_target(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | No
         raise OSError(errno.EINVAL, f"expected a regular file or a new name, got {kind}", given)
     if not old.st_mode & 0o222 or not os.access(given, os.W_OK):  # the first binds root too
         raise PermissionError(errno.EACCES, "it is read-only", given)
-    if not target.exists() or not os.path.samestat(old, target.stat()):
+    if not _leads_to(given, target):
         raise OSError(errno.EINVAL, "expected a file with a name, got one without", given)
     return target, old
+
+
+def _leads_to(given: str, target: Path) -> bool:
+    """Whether both paths name one file; `/proc/self/fd/3` of a removed file names none.
+
+    Somebody else may replace the file between the two looks at it, so a difference is looked at again.
+    """
+    for _ in range(100):
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(given), os.stat(target)):
+                return True
+    return False
 
 
 def is_stream(path: str | os.PathLike[str]) -> bool:

@@ -17,13 +17,14 @@ class Scale(Component):
 
 @dataclass(frozen=True, repr=False)
 class Running(Scale):
-    """The running scaler: sensors become z-scores, words keep their size, events get length 1.
+    """The running scaler: a feature is its value and its presence, events get length 1.
 
-    A regular feature, present in round after round, is centred and divided by its own standard
-    deviation. An irregular feature is not centred, shares one scale with other irregular features,
-    and counts more the rarer it is. The scaler finds out by itself which of the two a feature is.
-    A constant feature counts as 0, and gross errors are clipped. An event is counted once, when it
-    is decided on or learned.
+    The value is the number of standard deviations from the mean; 0 while the feature is constant.
+    The presence is 0 for a feature that is always there and grows with its rarity. So a sensor is
+    its value, a word its presence, and a sensor that comes and goes is both. The model has a weight
+    for each; that of the presence has the name with " (present)" behind it. Older values are
+    forgotten, gross errors are clipped, and a feature that gets another unit begins again. An event
+    is counted once, when it is decided on or learned. `docs/scaling.md` has the formulas.
 
     Examples
     --------

@@ -199,9 +199,12 @@ class CPA(Update):
 
 @dataclass(frozen=True, repr=False)
 class AROW(Update):
-    """Steps that shrink for features learned often (diagonal AROW).
+    """Steps that shrink for features learned often (diagonal AROW), and grow again by forgetting.
 
     v = Σσ_i x_i², β = 1/(v + 1/C); w_i += loss·β·y·σ_i x_i, σ_i −= β(σ_i x_i)²; σ_i starts at 1.
+    The paper's AROW ends there: it becomes a mean over all time. With forgetting, each label then
+    brings the variances of its event's features back towards 1, 1/σ_i = λ/σ_i + 1 − λ, so that the
+    weights follow a stream that changes.
 
     Parameters
     ----------
@@ -209,16 +212,19 @@ class AROW(Update):
         The smaller, the shorter the steps; None: as the positive margin. Paper: 1/r.
     positive_margin
         m of the positive class; of the negative class it is 1.
+    forgetting
+        λ: how much of a precision a label leaves; None: all of it, as in the paper.
 
     Examples
     --------
-    >>> AROW(C=0.1)
-    update.AROW(C=0.1, positive_margin=1.0)
+    >>> AROW(C=0.1, forgetting=None)  # as in the paper
+    update.AROW(C=0.1, positive_margin=1.0, forgetting=None)
     """
 
     word = "arow"
     C: Annotated[float, ABOVE_ZERO] | None = 1.0
     positive_margin: PositiveMargin = 1.0
+    forgetting: Annotated[float, INSIDE] | None = 0.998
 
 
 @dataclass(frozen=True, repr=False)

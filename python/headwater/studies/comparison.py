@@ -7,7 +7,6 @@ tolerance of the study. The reason for a differing cell is in `papers/reasons.cs
 
 import csv
 import math
-import statistics
 from fnmatch import fnmatchcase
 from importlib import resources
 from typing import Literal, NamedTuple
@@ -15,7 +14,6 @@ from typing import Literal, NamedTuple
 from headwater.studies.papers import PaperCell, read_datasets, read_table
 from headwater.studies.plan import Cell, LearnerPlan, Paper, Study
 from headwater.studies.results import ResultStore, Summary
-from headwater.studies.trial import SCORES
 
 Verdict = Literal["agrees", "differs", "no data"]
 
@@ -90,7 +88,7 @@ def _rows(name: str) -> list[dict[str, str]]:
 def compare(study: Study, store: ResultStore) -> list[Compared]:
     """Every cell that the paper prints in the study's tables, in its order."""
     paper = study.paper
-    if paper is None or (paper.mean and paper.data):  # the mean over some of the data is no mean
+    if paper is None:
         return []
     reasons, references = read_reasons(), read_references()
     known = {(one.paper, one.printed): one for one in read_datasets()}
@@ -103,10 +101,9 @@ def compare(study: Study, store: ResultStore) -> list[Compared]:
             data = dataset.name
             if paper.data and data not in paper.data:
                 continue
-            names = [plan.name for plan in study.data] if paper.mean else [data]
-            cells = [our_cell(study, paper, printed, name) for name in names]
-            ours = mean_over(store, cells, score_of(study, printed))
-            rate = mean_over(store, cells, "label_rate")
+            cell = our_cell(study, paper, printed, data)
+            ours = None if cell is None else store.summary(cell, study.score)
+            rate = None if cell is None else store.summary(cell, "label_rate")
             verdict = judge(paper, printed, ours)
             reason = next((one.reason for one in reasons if one.fits(printed)), "")
             if verdict == "no data":
@@ -126,22 +123,6 @@ def compare(study: Study, store: ResultStore) -> list[Compared]:
     return found
 
 
-def score_of(study: Study, printed: PaperCell) -> str:
-    """Our score that a printed number is: its metric by our name, or else the study's."""
-    return printed.metric if printed.metric in SCORES else study.score
-
-
-def mean_over(store: ResultStore, cells: list[Cell | None], score: str) -> Summary | None:
-    """A score's mean over cells, repeat by repeat; None if one of them has not been run."""
-    found = [None if cell is None else store.summary(cell, score) for cell in cells]
-    values = [one.values for one in found if one is not None]
-    if not values or len(values) < len(found):
-        return None
-    means = tuple(map(statistics.fmean, zip(*values, strict=True)))
-    spread = statistics.stdev(means) if len(means) > 1 else math.nan
-    return Summary(statistics.fmean(means), spread, means)
-
-
 def our_cell(study: Study, paper: Paper, printed: PaperCell, data: str | None) -> Cell | None:
     """The cell of the study that stands for a printed one."""
     for cell in study.cells():
@@ -158,18 +139,13 @@ def setting_of(paper: Paper, plan: LearnerPlan, cell: Cell) -> str | None:
     form = plan.setting or paper.setting
     if form is None:
         return None
-    return form.format(rate=cell.rate, stream=cell.stream, labels=cell.labels)
+    return form.format(rate=cell.rate, stream=cell.stream)
 
 
 def is_meant(paper: Paper, printed: PaperCell) -> bool:
     """Whether a study speaks of a printed cell: by its metric, and its setting if that is fixed."""
     fixed = paper.setting is not None and "{" not in paper.setting
-    meant = paper.mean in ("", printed.dataset)
-    return (
-        meant
-        and printed.metric in paper.metrics
-        and (not fixed or printed.setting == paper.setting)
-    )
+    return printed.metric in paper.metrics and (not fixed or printed.setting == paper.setting)
 
 
 def judge(paper: Paper, printed: PaperCell, ours: Summary | None) -> Verdict:

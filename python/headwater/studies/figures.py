@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.studies.comparison import mean_over
 from headwater.studies.plan import Cell, Study
 from headwater.studies.results import ResultStore
 
@@ -31,39 +30,6 @@ def figure(study: Study, store: ResultStore) -> str:
     if not study.figure:
         return ""
     panels = {data.name: _lines(study, store, data.name) for data in study.data}
-    return _drawn(study, panels, study.title)
-
-
-def means_figure(done: list[tuple[Study, ResultStore]]) -> str:
-    """The means over the data sets against the label rate as SVG, one panel per study, if any."""
-    drawn = [one for one in done if one[0].figure == "rates" and is_mean(one[0])]
-    if not drawn:
-        return ""
-    panels = {study.title: _means(study, store) for study, store in drawn}
-    return _drawn(drawn[0][0], panels, "Means over the data sets against the share of labels")
-
-
-def is_mean(study: Study) -> bool:
-    """Whether the means over a study's data sets stand for something."""
-    return study.paper is not None and bool(study.paper.mean)
-
-
-def _means(study: Study, store: ResultStore) -> dict[str, list[Point]]:
-    """A study's means over its data sets, one line per learner."""
-    lines: dict[str, list[Point]] = {}
-    cells = [cell for cell in study.cells() if cell.data == study.data[0].name]
-    for cell in cells:
-        alike: list[Cell | None] = [cell._replace(data=data.name) for data in study.data]
-        asked, found = (mean_over(store, alike, score) for score in ("label_rate", study.score))
-        if asked and found:
-            error = 0.0 if found.std != found.std else found.std / len(found.values) ** 0.5
-            point = (100 * asked.mean, found.mean, error)
-            lines.setdefault(cell.learner, []).append(point)
-    return lines
-
-
-def _drawn(study: Study, panels: dict[str, dict[str, list[Point]]], title: str) -> str:
-    """Panels as SVG; the study says what their axes are. Empty if there is nothing to draw."""
     lines = {name: found for name, found in panels.items() if any(found.values())}
     if not lines:
         return ""
@@ -100,7 +66,7 @@ def _drawn(study: Study, panels: dict[str, dict[str, list[Point]]], title: str) 
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    label = f'role="img" aria-label="{escape(title)}"'
+    label = f'role="img" aria-label="{escape(study.title)}"'
     return re.sub(r'width="[^"]*" height="[^"]*"', lambda _: label, svg, count=1)
 
 

@@ -125,11 +125,9 @@ class Paper:
     tables: tuple[int, ...]
     metrics: tuple[str, ...]
     setting: str | None = None
-    """The printed setting of a cell, `{rate}`, `{stream}` and `{labels}` filled in; None: any."""
+    """The printed setting of a cell, `{rate}` and `{stream}` filled in; None: any."""
     tolerance: float = 0.0
     """Two numbers this near agree, whatever their spreads."""
-    mean: str = ""
-    """What is printed in place of a data set where the number is the mean over the study's."""
     data: tuple[str, ...] = ()
     """Only the printed cells of these data sets, by our names; empty: all."""
 
@@ -393,7 +391,7 @@ class _PlanReader:
             return None
         if not isinstance(table, dict):
             raise self.refuse(f"paper must be a table, got {table!r}.")
-        self.only(table, {"name", "tables", "metrics", "setting", "tolerance", "mean"}, "paper")
+        self.only(table, {"name", "tables", "metrics", "setting", "tolerance"}, "paper")
         try:
             return Paper(
                 table["name"],
@@ -401,7 +399,6 @@ class _PlanReader:
                 tuple(table["metrics"]),
                 table.get("setting"),
                 float(table.get("tolerance", 0.0)),
-                table.get("mean", ""),
             )
         except KeyError as missing:
             raise self.refuse(f"paper needs {missing}.") from missing

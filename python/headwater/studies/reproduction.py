@@ -11,27 +11,21 @@ from headwater.studies.comparison import Compared, compare, count
 from headwater.studies.plan import Study
 from headwater.studies.report import as_csv, as_html, as_markdown, markdown, page
 from headwater.studies.results import ResultStore
-from headwater.studies.study import means_figure_here, section_here, write
+from headwater.studies.study import section_here, write
 from headwater.types import TextTable
 
 Done = list[tuple[Study, ResultStore]]
 
 
 def summarise(done: Done, out: Path, command: str) -> None:
-    """Write `summary.csv`, `reproduction.md` (short), `report.md` (complete) and `index.html`.
-
-    If means over data sets are compared, `means.svg` shows them.
-    """
+    """Write `summary.csv`, `reproduction.md` (short), `report.md` (complete) and `index.html`."""
     compared = [one for study, store in done for one in compare(study, store)]
     counts = overview(compared)
-    means = means_figure_here(done)
-    body = [means, as_html(counts)]
+    body = [as_html(counts)]
     text = ["# The papers' tables, reproduced", as_markdown(counts)]
     for study, store in done:
         body += [f"<h2>{escape(study.title)}</h2>", section_here(study, store)]
         text.append(f"## {study.title}\n\n{markdown(study, store)}")
-    if means:
-        write(out / "means.svg", means + "\n")
     write(out / "summary.csv", as_csv(counts))
     write(out / "reproduction.md", in_short(compared, done, command))
     write(out / "report.md", "\n\n".join(text) + "\n")

@@ -23,7 +23,6 @@ from headwater.errors import ParameterError
 from headwater.learners.whole_file import write_file
 from headwater.studies.comparison import our_cell
 from headwater.studies.executor import Progress, available, execute
-from headwater.studies.figures import means_figure
 from headwater.studies.papers import read_table
 from headwater.studies.plan import Study, read_study
 from headwater.studies.report import as_csv, markdown, page, section, tables
@@ -131,16 +130,6 @@ def section_here(study: Study, store: ResultStore) -> str:
         if missing.name != "matplotlib":
             raise
         return section(replace(study, figure=""), store)
-
-
-def means_figure_here(done: list[tuple[Study, ResultStore]]) -> str:
-    """The means of several studies as SVG; empty where there is no matplotlib."""
-    try:
-        return means_figure(done)
-    except ModuleNotFoundError as missing:
-        if missing.name != "matplotlib":
-            raise
-        return ""
 
 
 def machine() -> dict[str, Any]:

@@ -27,12 +27,6 @@ from headwater.types import Trace
 OF_THE_STREAM = (
     *("errors", "accuracy", "f_measure", "sensitivity", "specificity", "balanced_accuracy"),
 )
-SCORES = frozenset(
-    (
-        *OF_THE_STREAM,
-        *("label_rate", "test_accuracy", "test_balanced_accuracy", "test_roc_auc"),
-    )
-)
 FOLDS = 5
 POINTS = 50
 """How many points a curve over time has."""

@@ -95,6 +95,14 @@ impl Target {
         }
     }
 
+    /// The number; of a class, its index.
+    pub fn value(self) -> f64 {
+        match self {
+            Self::Class(class) => class as f64,
+            Self::Value(value) => value,
+        }
+    }
+
     /// ±1 of a binary label.
     pub fn sign(self) -> f64 {
         if self == Self::Class(1) { 1.0 } else { -1.0 }
@@ -266,6 +274,12 @@ mod tests {
         assert!(learned(&[1, -1]).read(&Label::Int(0)).is_err());
         assert!(learned(&[]).read(&Label::Int(2)).is_err());
         assert!(learned(&[]).read(&Label::Text("spam".into())).is_err());
+    }
+
+    #[test]
+    fn a_text_is_no_number() {
+        let text = Label::Text("0.5".into());
+        assert!(Label::Real(0.5) != text && text != Label::Int(0) && text != Label::Bool(false));
     }
 
     #[test]

@@ -12,13 +12,21 @@
 //! A module imports only what lies below it (`tests/test_rust_layers.py` checks that):
 //!
 //! ```text
-//! learner > readers|model > rules > scaling > capacity > storage > label > event > error
+//! learner > event_bytes|readers|model > rules > scaling > capacity > feature_table > storage|feature_history > label > event > error
 //! ```
 #![forbid(unsafe_code)]
+
+/// The number of the core's arithmetic: it grows with every change after which the same events could give other
+/// bits. A journal notes it, because only the same arithmetic repeats a run bit for bit.
+/// `rust/fuzz/tests/digest.rs` guards it.
+pub const ARITHMETIC: u32 = 1;
 
 mod capacity;
 mod error;
 mod event;
+pub mod event_bytes;
+mod feature_history;
+mod feature_table;
 mod label;
 mod learner;
 mod model;
@@ -30,25 +38,30 @@ mod storage;
 pub use capacity::{Capacity, EvictionPolicy};
 pub use error::Error;
 pub use event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
+pub use feature_history::FeatureHistory;
 pub use label::{Label, Labels};
 pub use learner::decision::Decision;
+pub use learner::decision_bytes::{StoredDecision, event_fingerprint};
 pub use learner::decision_writer::{DecisionSink, DecisionWriter, Output};
 pub use learner::event_buffer::EventBuffer;
-pub use learner::file::{Progress, RunCounts};
-pub use learner::history::FeatureHistory;
+pub use learner::file::{LearnedLabels, Progress, RunCounts};
 pub use learner::own_features::OwnFeatures;
-pub use learner::{Config, Learner};
+pub use learner::prediction_writer::PredictionWriter;
+pub use learner::{Config, Learner, Part};
 pub use learner::{batch, snapshot};
 pub use model::ModelConfig;
 pub use model::dual_logistic::DualLogisticConfig;
 pub use model::example::CachedProducts;
+pub use model::external::ExternalConfig;
 pub use model::fesl::{Combine, FeslConfig};
 pub use model::linear::{LinearConfig, Task};
 pub use model::ofs_partial::OfsPartialConfig;
 pub use model::olvf::{Confidence, OlvfConfig};
 pub use model::rfesl::RfeslConfig;
 pub use model::second_order::{MOST_NAMES, SecondOrderConfig};
+pub use model::spring::SpringConfig;
 pub use model::two_experts::Loss;
-pub use rules::query::QueryRule;
+pub use rules::class_odds::ClassWeight;
+pub use rules::query::{QueryRule, Told};
 pub use rules::sparsify::Sparsifier;
 pub use rules::update::{PositiveMargin, UpdateRule};

@@ -10,7 +10,9 @@ use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use headwater_core::LearnedLabels;
 use headwater_core::readers::Reader;
+use headwater_core::readers::columns::Columns;
 use headwater_core::readers::options::{Format, OnError, Options};
 use headwater_core::readers::record::Record;
 use headwater_core::readers::record_table::RecordTable;
@@ -189,7 +191,7 @@ impl Way {
         let label = named.then(|| "y".to_owned());
         let id = (format == Format::JsonLines).then(|| "id".to_owned());
         let on_error = if way & 4 == 0 { OnError::Stop } else { OnError::Skip };
-        let options = Options { label, id, on_error, ..options(format) };
+        let options = Options { columns: Columns::new(label, id), on_error, ..options(format) };
         Self { config, options, csv: way & 8 != 0, packing: usize::from(way >> 4) % 4 }
     }
 
@@ -234,7 +236,13 @@ impl Way {
                 }
                 progress.run.events < most
             };
-            let result = learner.simulate_file(&mut reader, &mut counts, tick, &mut decisions);
+            let result = learner.simulate_file(
+                &mut reader,
+                LearnedLabels::Asked,
+                &mut counts,
+                tick,
+                &mut decisions,
+            );
             (skipped, problems) = (reader.skipped(), reader.problems().to_vec());
             result?;
             decisions.finish()

@@ -1,10 +1,10 @@
 //! One learner of each kind, with limits so small that a few events reach every case.
 
 use headwater_core::{
-    Capacity, Combine, Confidence, Config, DualLogisticConfig, Error, EvictionPolicy, FeslConfig,
-    Label, Labels, Learner, LinearConfig, Loss, ModelConfig, OfsPartialConfig, OlvfConfig,
-    OwnFeatures, PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig, Sparsifier, Task,
-    UpdateRule, snapshot,
+    Capacity, ClassWeight, Combine, Confidence, Config, DualLogisticConfig, Error, EvictionPolicy,
+    ExternalConfig, FeslConfig, Label, Labels, Learner, LinearConfig, Loss, ModelConfig,
+    OfsPartialConfig, OlvfConfig, OwnFeatures, PositiveMargin, QueryRule, RfeslConfig,
+    SecondOrderConfig, Sparsifier, Task, UpdateRule, snapshot,
 };
 
 use crate::bytes::Bytes;
@@ -16,6 +16,7 @@ const LINEAR: LinearConfig = LinearConfig {
     restarts: false,
     legacy: false,
     task: Task::Binary,
+    class_weight: ClassWeight::None,
 };
 
 const FESL: FeslConfig = FeslConfig {
@@ -79,7 +80,10 @@ pub fn configs() -> Vec<Config> {
             scaled: true,
             own: OwnFeatures::Intercept,
             ..linear(
-                LinearConfig { update: UpdateRule::Arow { c: Some(1.0) }, ..LINEAR },
+                LinearConfig {
+                    update: UpdateRule::Arow { c: Some(1.0), forgetting: None },
+                    ..LINEAR
+                },
                 QueryRule::Budget { rate: 0.5 },
             )
         },
@@ -182,6 +186,28 @@ pub fn configs() -> Vec<Config> {
             linear(LinearConfig { sparsifier: keep_largest, ..LINEAR }, QueryRule::All),
         ),
         bounded(EvictionPolicy::Smallest, spring(Labels::binary())),
+        Config {
+            scaled: true,
+            own: OwnFeatures::Intercept,
+            ..linear(
+                LinearConfig {
+                    update: UpdateRule::Arow { c: Some(1.0), forgetting: Some(0.9) },
+                    class_weight: ClassWeight::Balanced,
+                    ..LINEAR
+                },
+                QueryRule::Budget { rate: 0.5 },
+            )
+        },
+        Config {
+            labels: Labels::numbers(),
+            ..with(
+                ModelConfig::External(ExternalConfig {
+                    task: Task::Regression { epsilon: 0.0 },
+                    identity: 1,
+                }),
+                QueryRule::Budget { rate: 0.5 },
+            )
+        },
     ]
 }
 

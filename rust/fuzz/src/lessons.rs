@@ -79,7 +79,6 @@ fn decide(
     learner.look_up(names.as_slice(), &mut buffer)?;
     let decision = learner.decide(&mut buffer, names.as_slice())?;
     assert!((0.0..=1.0).contains(&decision.query_probability) && decision.margin.is_finite());
-    buffer.features.truncate(names.len());
     pending.push_back(Pending { names, buffer, decision });
     Ok(())
 }
@@ -94,9 +93,9 @@ fn answer(
     if learner.evicts() {
         buffer.features.iter_mut().for_each(|feature| feature.id = UNKNOWN);
     }
-    learner.find_ids(names.as_slice(), &mut buffer.features)?;
-    learner.add_own(&mut buffer);
-    learner.answer(&decision, &mut buffer.features, names.as_slice(), &label, None).map(|_| ())
+    learner.look_up(names.as_slice(), &mut buffer)?;
+    learner.expand(&mut buffer);
+    learner.answer(&decision, &mut buffer, names.as_slice(), &label, None)
 }
 
 fn learn(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
@@ -112,7 +111,7 @@ fn query(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let mut buffer = buffer(&values);
     learner.look_up(names.as_slice(), &mut buffer)?;
     learner.transform(&mut buffer)?;
-    learner.query(&buffer.features).map(|_| ())
+    learner.query(buffer.inputs()).map(|_| ())
 }
 
 /// All calls that change nothing.
@@ -121,14 +120,14 @@ fn look(learner: &Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let mut buffer = buffer(&values);
     learner.look_up(names.as_slice(), &mut buffer)?;
     learner.transform(&mut buffer)?;
-    let (class, margin) = learner.predict(&buffer.features)?;
-    let (parts, decision) = learner.explain(&buffer.features)?;
+    let (class, margin) = learner.predict(buffer.inputs())?;
+    let (parts, decision) = learner.explain(&buffer)?;
     assert_eq!((decision.class, decision.margin), (class, margin));
-    assert_eq!(parts.len(), buffer.features.len());
-    let _ = (learner.prediction(class, margin), learner.details(&buffer.features));
+    assert_eq!(parts.len(), buffer.inputs().len());
+    let _ = (learner.prediction(class, margin), learner.details(buffer.inputs()));
     let _ = learner.note();
     if !learner.labels().is_number() {
-        let shares = learner.probabilities(&buffer.features)?;
+        let shares = learner.probabilities(buffer.inputs())?;
         assert_eq!(shares.len(), learner.labels().known().len());
         let sum: f64 = shares.iter().sum();
         assert!(shares.is_empty() || (sum - 1.0).abs() < 1e-9, "{shares:?}");
@@ -200,7 +199,7 @@ pub fn event(
     let decision = learner.decide(&mut buffer, names)?;
     if let (true, Some(label)) = (decision.asked, label) {
         let products = Some(decision.products());
-        learner.answer(&decision, &mut buffer.features, names, label, products)?;
+        learner.answer(&decision, &mut buffer, names, label, products)?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ pub mod learners;
 mod lessons;
 mod packed;
 mod readers;
+mod records;
 mod states;
 
 use headwater_core::Error;
@@ -22,7 +23,7 @@ pub struct FuzzTarget {
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-pub const TARGETS: [FuzzTarget; 8] = [
+pub const TARGETS: [FuzzTarget; 9] = [
     FuzzTarget { name: "svmlight", run: readers::svmlight, seeds: Vec::new },
     FuzzTarget { name: "vw", run: readers::vw, seeds: Vec::new },
     FuzzTarget { name: "json", run: readers::json, seeds: Vec::new },
@@ -30,6 +31,7 @@ pub const TARGETS: [FuzzTarget; 8] = [
     FuzzTarget { name: "packed", run: packed::run, seeds: packed::seeds },
     FuzzTarget { name: "disk", run: disk::run, seeds: disk::seeds },
     FuzzTarget { name: "state", run: states::run, seeds: states::seeds },
+    FuzzTarget { name: "records", run: records::run, seeds: records::seeds },
     FuzzTarget { name: "lessons", run: lessons::run, seeds: lessons::seeds },
 ];
 

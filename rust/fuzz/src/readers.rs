@@ -2,9 +2,11 @@
 
 use std::io::{self, Cursor, Read};
 
+use headwater_core::LearnedLabels;
 use headwater_core::RunCounts;
 use headwater_core::batch::{Batch, ColumnNames, RowArrays};
 use headwater_core::readers::Reader;
+use headwater_core::readers::columns::{Columns, TimeFeatures};
 use headwater_core::readers::options::{Format, OnError, Options};
 use headwater_core::readers::record::{Id, Record};
 use headwater_core::readers::record_table::RecordTable;
@@ -153,7 +155,8 @@ fn learn(data: &[u8], options: &Options, told: &FuzzRun, kind: usize) {
     let (mut by_event, mut by_array) = (by_file.clone(), by_file.clone());
     let Ok(mut reader) = Reader::new(plain(data), "f", options.clone()) else { return };
     let mut run = RunCounts::default();
-    let done = by_file.simulate_file(&mut reader, &mut run, |_| true, &mut ());
+    let done =
+        by_file.simulate_file(&mut reader, LearnedLabels::Asked, &mut run, |_| true, &mut ());
     if let Err(error) = &done {
         check_sentence(error);
     }
@@ -181,11 +184,23 @@ fn learn(data: &[u8], options: &Options, told: &FuzzRun, kind: usize) {
 }
 
 pub fn options(format: Format) -> Options {
-    Options { format, label: None, id: None, on_error: OnError::Stop }
+    Options { format, columns: Columns::default(), on_error: OnError::Stop }
 }
 
 fn named(format: Format) -> Options {
-    Options { label: Some("y".to_owned()), id: Some("id".to_owned()), ..options(format) }
+    let names = |name: &str| vec![name.to_owned()];
+    let columns = Columns {
+        time: Some("t".to_owned()),
+        group: Some("g".to_owned()),
+        ignore: names("i"),
+        text: names("w"),
+        category: names("c"),
+        time_features: TimeFeatures { hour: true, weekday: true, since_last: false },
+        ngrams: 2,
+        optional: true,
+        ..Columns::new(Some("y".to_owned()), Some("id".to_owned()))
+    };
+    Options { columns, ..options(format) }
 }
 
 pub fn svmlight(data: &[u8]) {
@@ -205,9 +220,5 @@ pub fn csv(data: &[u8]) {
     let header = data.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let delimiter = header.iter().copied().find(|byte| b",;\t|".contains(byte)).unwrap_or(b',');
     let format = Format::Csv { delimiter };
-    let has = |name: &[u8]| header.split(|&byte| byte == delimiter).any(|cell| cell == name);
-    let Options { label, id, .. } = named(format);
-    let label = label.filter(|name| has(name.as_bytes()));
-    let id = id.filter(|name| has(name.as_bytes()));
-    check(data, &Options { label, id, ..options(format) }, 8);
+    check(data, &named(format), 8);
 }

@@ -78,11 +78,7 @@ fn read_pyarrow<T>(
         EventError::new_err(format!("X: its Arrow data cannot be read: {said}."))
     };
     let kind = if x.hasattr("schema")? { x.getattr("schema")? } else { x.getattr("type")? };
-    let schema = kind.call_method0("__arrow_c_schema__")?;
-    let schema = pointer::<FFI_ArrowSchema>(&schema, c"arrow_schema")?;
-    // SAFETY: the capsule's name says what it holds, and it is alive.
-    let data_type = DataType::try_from(unsafe { schema.as_ref() }).map_err(failed)?;
-    let checked = check(&data_type)?;
+    let checked = check(&data_type_of(&kind)?)?;
     let x = if x.hasattr("read_all")? {
         x.call_method0("read_all").map_err(lying)? // of a reader
     } else {
@@ -104,6 +100,14 @@ fn read_pyarrow<T>(
         chunks.push(owned(&data).map(make_array).map_err(failed)?);
     }
     Ok((checked, chunks))
+}
+
+/// The type that a schema or a type of pyarrow describes.
+pub fn data_type_of(kind: &Bound<'_, PyAny>) -> PyResult<DataType> {
+    let schema = kind.call_method0("__arrow_c_schema__")?;
+    let schema = pointer::<FFI_ArrowSchema>(&schema, c"arrow_schema")?;
+    // SAFETY: the capsule's name says what it holds, and it is alive.
+    DataType::try_from(unsafe { schema.as_ref() }).map_err(failed)
 }
 
 /// Refuse texts whose last offset lies behind their end, in an array or a batch of pyarrow.

@@ -4,9 +4,10 @@
 //! package.
 
 use headwater_core::{
-    Capacity, Combine, Confidence, DualLogisticConfig, EvictionPolicy, FeslConfig, LinearConfig,
-    Loss, ModelConfig, OfsPartialConfig, OlvfConfig, OwnFeatures, PositiveMargin, QueryRule,
-    RfeslConfig, SecondOrderConfig, Sparsifier, Task, UpdateRule,
+    Capacity, ClassWeight, Combine, Confidence, DualLogisticConfig, EvictionPolicy, ExternalConfig,
+    FeslConfig, LinearConfig, Loss, ModelConfig, OfsPartialConfig, OlvfConfig, OwnFeatures,
+    PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig, Sparsifier, SpringConfig, Task,
+    UpdateRule,
 };
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -37,7 +38,7 @@ impl<'py> Component<'py> {
             "pa1" => UpdateRule::Pa1 { c: self.get("C")? },
             "pa2" => UpdateRule::Pa2 { c: self.get("C")? },
             "cpa" => UpdateRule::Cpa { c: self.get("C")? },
-            "arow" => UpdateRule::Arow { c: self.get("C")? },
+            "arow" => UpdateRule::Arow { c: self.get("C")?, forgetting: self.get("forgetting")? },
             "cw" => match self.get::<String>("form")?.as_str() {
                 "variance" => UpdateRule::CwVariance { phi: self.get("phi")? },
                 "stdev" => UpdateRule::CwStdev { phi: self.get("phi")? },
@@ -72,6 +73,17 @@ impl<'py> Component<'py> {
             "decaying" => QueryRule::Decaying { width: self.get("width")? },
             "budget" => QueryRule::Budget { rate: self.get("rate")? },
             "quantile" => QueryRule::Quantile { rate: self.get("rate")? },
+            other => return Err(unknown(other)),
+        })
+    }
+
+    /// What makes a margin of `w·x`.
+    pub fn class_weight(&self) -> PyResult<ClassWeight> {
+        Ok(match self.word.as_str() {
+            "none" => ClassWeight::None,
+            "balanced" => ClassWeight::Balanced,
+            "costs" => ClassWeight::of_costs(self.get("negative")?, self.get("positive")?),
+            "threshold" => ClassWeight::of_threshold(self.get("threshold")?),
             other => return Err(unknown(other)),
         })
     }
@@ -133,8 +145,10 @@ pub fn model(parameters: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
                 restarts: get(parameters, "restarts")?,
                 legacy: get(parameters, "legacy")?,
                 task: task(parameters)?,
+                class_weight: get::<Component<'_>>(parameters, "class_weight")?.class_weight()?,
             })
         }
+        "spring" => ModelConfig::Spring(SpringConfig { own: get(parameters, "own")? }),
         "dual_logistic" => ModelConfig::DualLogistic(DualLogisticConfig {
             c: get(parameters, "C")?,
             replay: get(parameters, "replay")?,
@@ -194,6 +208,10 @@ pub fn model(parameters: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
         "rfesl" => ModelConfig::Rfesl(RfeslConfig {
             step: get(parameters, "step")?,
             horizon: get(parameters, "horizon")?,
+        }),
+        "external" => ModelConfig::External(ExternalConfig {
+            task: task(parameters)?,
+            identity: get(parameters, "identity")?,
         }),
         other => return Err(unknown(other)),
     })

@@ -3,17 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use headwater_core::{CachedProducts, EventBuffer, FeatureValue, UNKNOWN};
+use headwater_core::{
+    CachedProducts, EventBuffer, FeatureValue, Names, StoredDecision, UNKNOWN, event_fingerprint,
+};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::errors::{AnswerError, shown, type_name};
-use crate::event::PyEvent;
-use crate::name::{EventKey, check_names};
+use crate::errors::{AnswerError, raise, shown, type_name};
+use crate::event::{PyEvent, TextValue};
+use crate::label::{label_to_python, read_label};
+use crate::name::{EventKey, EventKeys, check_names};
 
 /// What a learner decided about an event, with the event's features as they were.
 ///
-/// `learner.answer(decision, y)` learns from them, now or much later. Decisions pickle.
+/// `learner.answer(decision, y)` learns from them, now or much later. Decisions pickle; `to_bytes` is for
+/// whoever keeps the event elsewhere.
 ///
 /// Examples
 /// --------
@@ -34,9 +38,12 @@ pub struct Decision {
     pub prediction: Py<PyAny>,
     decided: headwater_core::Decision,
     pub keys: Arc<Vec<EventKey>>,
+    texts: Vec<TextValue>,
     /// The features as the model used them, without the learner's own, with the ids they had at the
     /// time.
     features: Vec<FeatureValue>,
+    /// With a scaler: what each feature said by being there.
+    presence: Vec<f64>,
     /// The raw values of the event, if the model used scaled ones.
     given: Option<Vec<f64>>,
     /// The factor and the energy of the event, computed by the scaler.
@@ -57,14 +64,14 @@ impl Decision {
         given: Option<Vec<f64>>,
         (identity, learner, rounds): (u64, (u64, u64), u64),
     ) -> Self {
-        let PyEvent { keys, buffer, .. } = event;
-        let mut features = buffer.features;
-        features.truncate(keys.len());
+        let PyEvent { keys, buffer, texts } = event;
         Self {
             prediction,
             decided,
             keys,
-            features,
+            texts,
+            features: buffer.features,
+            presence: buffer.presence,
             given,
             summary: buffer.summary,
             identity,
@@ -77,16 +84,41 @@ impl Decision {
     /// Learn the answer by calling `learn`, at most once.
     pub fn answer(&self, learn: impl FnOnce() -> PyResult<()>) -> PyResult<()> {
         if self.answered.swap(true, Ordering::AcqRel) {
-            return Err(AnswerError::new_err(
-                "answer: this decision was answered before; to learn the event again use \
-                 learn_one(decision.features, y).",
-            ));
+            return Err(answered_before());
         }
         learn().inspect_err(|_| self.answered.store(false, Ordering::Release))
     }
 
+    /// Refuse a decision that was answered.
+    pub fn check_open(&self) -> PyResult<()> {
+        if self.answered() { Err(answered_before()) } else { Ok(()) }
+    }
+
+    /// The features as the model used them, without the learner's own.
+    pub fn seen_features(&self) -> &[FeatureValue] {
+        &self.features
+    }
+
     pub fn decided(&self) -> &headwater_core::Decision {
         &self.decided
+    }
+
+    /// The values as the model saw them, then the presences, if they are not those of the event.
+    fn seen_as(&self) -> Option<Vec<f64>> {
+        let values = self.features.iter().map(|feature| feature.value);
+        let presences = self.presence.iter().copied().chain(std::iter::repeat(0.0));
+        let presences = presences.take(self.features.len());
+        self.given.as_ref().map(|_| values.chain(presences).collect())
+    }
+
+    /// The raw value of a feature.
+    fn raw(&self, position: usize) -> f64 {
+        self.given.as_ref().map_or(self.features[position].value, |given| given[position])
+    }
+
+    fn event_fingerprint(&self, py: Python<'_>) -> u32 {
+        let names = EventKeys { py, keys: &self.keys };
+        event_fingerprint((0..self.keys.len()).map(|i| (names.name(i), self.raw(i))))
     }
 
     /// Refuse a learner that did not make this decision.
@@ -111,6 +143,8 @@ impl Decision {
     pub fn fill(&self, event: &mut EventBuffer, learner: (u64, u64)) {
         event.features.clear();
         event.features.extend_from_slice(&self.features);
+        event.presence.clear();
+        event.presence.extend_from_slice(&self.presence);
         if learner != self.learner {
             for feature in &mut event.features {
                 feature.id = UNKNOWN;
@@ -145,13 +179,101 @@ impl Decision {
     fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (position, key) in self.keys.iter().enumerate() {
-            let value = match &self.given {
-                Some(given) => given[position],
-                None => self.features[position].value,
-            };
-            dict.set_item(key.to_python(py)?, value)?;
+            dict.set_item(key.to_python(py)?, self.raw(position))?;
         }
         Ok(dict)
+    }
+
+    /// The event as it came, without absent features: numbers as floats, texts as texts.
+    #[getter]
+    fn event<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        if self.texts.is_empty() {
+            return self.features(py);
+        }
+        let (dict, mut texts) = (PyDict::new(py), self.texts.iter().peekable());
+        for (position, key) in self.keys.iter().enumerate() {
+            match texts.next_if(|one| one.position == position) {
+                Some(one) => dict.set_item(one.name.to_python(py)?, one.text.bind(py))?,
+                None => dict.set_item(key.to_python(py)?, self.raw(position))?,
+            }
+        }
+        Ok(dict)
+    }
+
+    /// What the decision holds beside its event, as bytes: versioned, checksummed, not executable.
+    ///
+    /// They name the learner and the event; the event itself is kept by the caller, who gives it to
+    /// `from_bytes`. At most 64 bytes and 20 per feature, and the text of a predicted class.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import headwater as hw
+    /// >>> model = hw.PAA()
+    /// >>> decision = model.decide_one({"rain": 1.0})
+    /// >>> again = hw.Decision.from_bytes(decision.to_bytes(), decision.event)
+    /// >>> model.answer(again, True)
+    /// >>> model.weights()
+    /// {'rain': 1.0}
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let stored = StoredDecision {
+            identity: self.identity,
+            number: self.decided.number,
+            prediction: read_label(self.prediction.bind(py))?,
+            margin: self.decided.margin,
+            query_probability: self.decided.query_probability,
+            asked: self.decided.asked,
+            answered: self.answered(),
+            summary: self.summary,
+            event: self.event_fingerprint(py),
+            features: self.features.len(),
+            values: self.seen_as(),
+        };
+        Ok(PyBytes::new(py, &stored.write()))
+    }
+
+    /// The decision whose `to_bytes` returned these bytes, about the event that it was about.
+    ///
+    /// Damaged bytes, another version and another event are refused.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import headwater as hw
+    /// >>> decision = hw.PAA().decide_one({"rain": 1.0})
+    /// >>> hw.Decision.from_bytes(decision.to_bytes(), {"rain": 1.0})
+    /// Decision(prediction=False, margin=0, query_probability=1, asked=True)
+    #[staticmethod]
+    fn from_bytes(data: &[u8], event: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let stored = StoredDecision::read(data).map_err(raise)?;
+        let py = event.py();
+        let mut event = PyEvent::read(event, None)?;
+        check_names(py, &event.keys)?;
+        let decided = headwater_core::Decision {
+            number: stored.number,
+            class: None,
+            margin: stored.margin,
+            query_probability: stored.query_probability,
+            asked: stored.asked,
+            squared_norm: None,
+        };
+        let same_length = stored.features == event.keys.len();
+        let given = stored
+            .values
+            .filter(|_| same_length)
+            .map(|values| put_seen(&mut event.buffer, &values));
+        event.buffer.summary = stored.summary;
+        let prediction = match &stored.prediction {
+            Some(label) => label_to_python(py, label)?.unbind(),
+            None => py.None(),
+        };
+        let decision = Self::new(prediction, decided, event, given, (stored.identity, (0, 0), 0));
+        if !same_length || decision.event_fingerprint(py) != stored.event {
+            return Err(AnswerError::new_err(
+                "decision: it was made about another event than the one given; give the event that it \
+                 was made about, with its features in the same order.",
+            ));
+        }
+        decision.answered.store(stored.answered, Ordering::Release);
+        Ok(decision)
     }
 
     /// Whether the decision has been answered.
@@ -178,7 +300,7 @@ impl Decision {
         query_probability: f64,
         asked: bool,
         answered: bool,
-        features: &Bound<'_, PyAny>,
+        event: &Bound<'_, PyAny>,
         seen_as: Option<Vec<f64>>,
         summary: [f64; 2],
         identity: u64,
@@ -192,17 +314,16 @@ impl Decision {
             asked,
             squared_norm: None,
         };
-        let mut event = PyEvent::read(features, None)?;
-        check_names(features.py(), &event.keys)?;
-        if seen_as.as_ref().is_some_and(|values| values.len() != event.keys.len()) {
+        let py = event.py();
+        let mut event = PyEvent::read(event, None)?;
+        check_names(py, &event.keys)?;
+        if seen_as.as_ref().is_some_and(|values| values.len() != 2 * event.keys.len()) {
             return Err(AnswerError::new_err(
-                "decision: expected a value as the model saw it for each feature; it was altered.",
+                "decision: expected a value and a presence as the model saw them for each feature; it was \
+                 altered.",
             ));
         }
-        let given = seen_as.map(|values| {
-            let seen = event.buffer.features.iter_mut().zip(values);
-            seen.map(|(feature, value)| std::mem::replace(&mut feature.value, value)).collect()
-        });
+        let given = seen_as.map(|values| put_seen(&mut event.buffer, &values));
         event.buffer.summary = summary;
         let decision = Self::new(prediction, decided, event, given, (identity, (0, 0), 0));
         decision.answered.store(answered, Ordering::Release);
@@ -213,21 +334,28 @@ impl Decision {
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, PickledDecision<'py>)> {
         let (this, py) = (slf.get(), slf.py());
-        let values = || this.features.iter().map(|feature| feature.value).collect();
         let parts = (
             this.prediction.bind(py).clone(),
             this.decided.margin,
             this.decided.query_probability,
             this.decided.asked,
             this.answered(),
-            this.features(py)?,
-            this.given.as_ref().map(|_| values()),
+            this.event(py)?,
+            this.seen_as(),
             this.summary,
             this.identity,
             this.decided.number,
         );
         Ok((slf.get_type().getattr("_restore")?, parts))
     }
+}
+
+/// Put values and presences as the model saw them in place of an event's raw values, which are returned.
+fn put_seen(event: &mut EventBuffer, seen: &[f64]) -> Vec<f64> {
+    let (values, presence) = seen.split_at(event.features.len());
+    event.presence = presence.to_vec();
+    let places = event.features.iter_mut().zip(values);
+    places.map(|(feature, &value)| std::mem::replace(&mut feature.value, value)).collect()
 }
 
 type PickledDecision<'py> = (
@@ -242,6 +370,13 @@ type PickledDecision<'py> = (
     u64,
     u64,
 );
+
+fn answered_before() -> PyErr {
+    AnswerError::new_err(
+        "answer: this decision was answered before; to learn the event again use \
+         learn_one(decision.features, y).",
+    )
+}
 
 /// The error for an object that is not a decision.
 pub fn not_a_decision(object: &Bound<'_, PyAny>) -> PyErr {

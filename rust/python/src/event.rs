@@ -17,6 +17,14 @@ use crate::name_cache::EventShape;
 pub struct PyEvent {
     pub keys: Arc<Vec<EventKey>>,
     pub buffer: EventBuffer,
+    pub texts: Vec<TextValue>,
+}
+
+/// A text that an event gave as a value; in `keys` it is part of the name of an indicator.
+pub struct TextValue {
+    pub position: usize,
+    pub name: EventKey,
+    pub text: Py<PyString>,
 }
 
 impl PyEvent {
@@ -28,30 +36,40 @@ impl PyEvent {
             if let Some(shape) = shape
                 && read_same(dict, &shape.keys, &shape.ids, &mut features)
             {
-                let mut buffer = EventBuffer::new(features);
-                buffer.stats_ids.extend_from_slice(&shape.stats_ids);
-                return Ok(Self { keys: shape.keys.clone(), buffer });
+                let buffer = EventBuffer::new(features);
+                return Ok(Self { keys: shape.keys.clone(), buffer, texts: Vec::new() });
             }
             features.clear();
             let mut keys = Vec::with_capacity(dict.len());
             if read_plain(dict, &mut keys, &mut features) {
-                return Ok(Self { keys: Arc::new(keys), buffer: EventBuffer::new(features) });
+                let (keys, buffer) = (Arc::new(keys), EventBuffer::new(features));
+                return Ok(Self { keys, buffer, texts: Vec::new() });
             }
         }
-        let mapping = x.cast::<PyMapping>().map_err(|_| {
-            EventError::new_err(format!(
-                "event: expected a mapping from feature name to value, got {}.",
-                type_name(x)
-            ))
-        })?;
         let mut items = EventItems::default();
-        for item in mapping.items()? {
-            let (name, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-            items.push(&name, &value)?;
-        }
+        for_each_item(x, |name, value| items.push(name, value))?;
         items.check(x.py())?;
-        Ok(Self { keys: Arc::new(items.keys), buffer: EventBuffer::new(items.features) })
+        let EventItems { keys, features, texts } = items;
+        Ok(Self { keys: Arc::new(keys), buffer: EventBuffer::new(features), texts })
     }
+}
+
+/// Call `visit` with each name and value of a mapping, in their order.
+pub fn for_each_item(
+    x: &Bound<'_, PyAny>,
+    mut visit: impl FnMut(&Bound<'_, PyAny>, &Bound<'_, PyAny>) -> PyResult<()>,
+) -> PyResult<()> {
+    let mapping = x.cast::<PyMapping>().map_err(|_| {
+        EventError::new_err(format!(
+            "event: expected a mapping from feature name to value, got {}.",
+            type_name(x)
+        ))
+    })?;
+    for item in mapping.items()? {
+        let (name, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+        visit(&name, &value)?;
+    }
+    Ok(())
 }
 
 /// The items of a mapping of any kind, whose values may be of any kind.
@@ -59,6 +77,7 @@ impl PyEvent {
 struct EventItems {
     keys: Vec<EventKey>,
     features: Vec<FeatureValue>,
+    texts: Vec<TextValue>,
 }
 
 impl EventItems {
@@ -68,19 +87,15 @@ impl EventItems {
             return Ok(());
         }
         let (key, number) = if let Ok(text) = value.cast::<PyString>() {
-            (EventKey::Text(indicator(name, text)?), 1.0)
+            let (position, joined) = (self.keys.len(), indicator(name, text)?);
+            self.texts.push(TextValue { position, name: key, text: text.clone().unbind() });
+            (EventKey::Text(joined), 1.0)
         } else {
-            (key, read_value(name, value)?)
+            match read_number(name, value)? {
+                Some(number) => (key, number),
+                None => return Ok(()),
+            }
         };
-        if number.is_nan() {
-            return Ok(());
-        }
-        if number.is_infinite() {
-            return Err(EventError::new_err(format!(
-                "event: feature {} must be a finite number, got {number}.",
-                shown(name)
-            )));
-        }
         self.keys.push(key);
         self.features.push(FeatureValue { id: UNKNOWN, value: number });
         Ok(())
@@ -99,6 +114,18 @@ impl EventItems {
             None => Ok(()),
         }
     }
+}
+
+/// A value that is a number; none if it is NaN.
+pub fn read_number(name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    let number = read_value(name, value)?;
+    if number.is_infinite() {
+        return Err(EventError::new_err(format!(
+            "event: feature {} must be a finite number, got {number}.",
+            shown(name)
+        )));
+    }
+    Ok(Some(number).filter(|number| !number.is_nan()))
 }
 
 fn read_value(name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<f64> {

@@ -5,36 +5,49 @@
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use headwater_core as core;
 use headwater_core::Names;
 use headwater_core::readers::Reader;
 use headwater_core::readers::options::{Format, OnError, Options};
-use headwater_core::readers::record::{Id, Record};
+use headwater_core::readers::record::{Id, RawCell, Record};
 use headwater_core::readers::record_table::RecordTable;
 use headwater_core::{DecisionWriter, Output, Progress, RunCounts};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::columns::{FindingParts, PyColumns, finding_parts};
 use crate::errors::{EventFileError, raise};
 use crate::label::label_to_python;
 use crate::name::{OwnedName, name_to_python};
+use crate::record_batches::{ArrowBatches, PythonError};
 
 /// How long a batch runs before it checks for an interrupt.
 pub const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Lines between two readings of the clock.
 const LINES_A_LOOK: u32 = 64;
 
-/// A file and what its lines mean: (path, format, label, id, whether to skip bad lines).
+/// A file and what its lines mean: (path, format, columns, whether they may be missing, whether they
+/// are handed over raw, whether to skip bad lines, and what decodes its batches if the core does not).
 #[derive(FromPyObject)]
-pub struct Source(PathBuf, String, Option<String>, Option<String>, bool);
+pub struct Source(PathBuf, String, PyColumns, bool, bool, bool, Option<Py<PyAny>>);
 
 impl Source {
-    pub fn open(&self, py: Python<'_>) -> PyResult<Reader> {
-        let Self(path, format, label, id, skip) = self;
+    /// The file's reader, and where an error of Python that stops it is put.
+    pub fn open(self, py: Python<'_>) -> PyResult<(Reader, PythonError)> {
+        let Self(path, format, columns, optional, raw, skip, batches) = self;
+        let on_error = if skip { OnError::Skip } else { OnError::Stop };
+        let columns = columns.read(optional, raw);
+        let python_error = PythonError::default();
+        if let Some(batches) = batches {
+            let batches = ArrowBatches::new(batches.bind(py), python_error.clone())?;
+            let name = path.to_string_lossy();
+            let reader = Reader::of_batches(Box::new(batches), &name, columns, on_error);
+            return Ok((reader.map_err(raise)?, python_error));
+        }
         let format = match format.as_str() {
             "svmlight" => Format::Svmlight,
             "vw" => Format::Vw,
@@ -46,31 +59,44 @@ impl Source {
                 return Err(EventFileError::new_err(sentence));
             }
         };
-        let on_error = if *skip { OnError::Skip } else { OnError::Stop };
-        let options = Options { format, label: label.clone(), id: id.clone(), on_error };
+        let options = Options { format, columns, on_error };
         let mut stopped = None;
         let opened = py.detach(|| {
-            Reader::open(path, options, || {
+            Reader::open(&path, options, || {
                 stopped = Python::attach(|py| py.check_signals()).err();
                 stopped.is_none()
             })
         });
         match stopped {
             Some(error) => Err(error),
-            None => opened.map_err(raise),
+            None => Ok((opened.map_err(raise)?, python_error)),
         }
     }
 }
 
-/// The state of a run: events, labelled, mistakes, absolute error, asked, learned, skipped, bytes,
-/// problems.
-pub type FileRun = (u64, u64, u64, f64, u64, u64, u64, u64, Vec<String>);
+/// The error that stopped a reader, if it was one of Python.
+pub fn taken(error: &PythonError) -> Option<PyErr> {
+    error.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
 
-pub fn file_run(run: &RunCounts, reader: &Reader) -> FileRun {
+/// The state of a run: events, labelled, mistakes, absolute error, asked, learned, skipped, bytes,
+/// problems, findings, units.
+pub type FileRun = (
+    (u64, u64, u64, f64, u64, u64, u64, u64),
+    Vec<String>,
+    Vec<FindingParts>,
+    Vec<(String, String)>,
+);
+
+/// `at_end`: nothing more is read.
+pub fn file_run(run: &RunCounts, reader: &Reader, at_end: bool) -> FileRun {
     let problems = reader.problems().to_vec();
+    let findings = reader.findings(at_end).into_iter().map(finding_parts).collect();
+    let units = reader.units().to_vec();
     let RunCounts { events, labelled, mistakes, absolute_error, asked, learned } = *run;
     let (skipped, bytes) = (reader.skipped(), reader.bytes());
-    (events, labelled, mistakes, absolute_error, asked, learned, skipped, bytes, problems)
+    let counts = (events, labelled, mistakes, absolute_error, asked, learned, skipped, bytes);
+    (counts, problems, findings, units)
 }
 
 /// Checks for Ctrl-C and reports progress a few times per second.
@@ -91,7 +117,7 @@ impl<'a> ProgressWatch<'a> {
             self.stopped = Python::attach(|py| {
                 py.check_signals()?;
                 let Some(progress) = self.progress else { return Ok(()) };
-                progress.call1(py, file_run(now.run, now.reader)).map(|_| ())
+                progress.call1(py, file_run(now.run, now.reader, false)).map(|_| ())
             })
             .err();
         }
@@ -138,7 +164,7 @@ pub fn decisions_file(path: &Path) -> PyResult<DecisionWriter<OutputFile>> {
     DecisionWriter::new(file, path.to_string_lossy().into_owned(), csv).map_err(raise)
 }
 
-fn id_to_python<'py>(py: Python<'py>, id: Option<&Id>) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub fn id_to_python<'py>(py: Python<'py>, id: Option<&Id>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let name = id.map(|id| match id {
         Id::Number(number) => core::Name::Number(*number),
         Id::Text(text) => core::Name::Text(text),
@@ -146,10 +172,33 @@ fn id_to_python<'py>(py: Python<'py>, id: Option<&Id>) -> PyResult<Option<Bound<
     name.map(|name| name_to_python(py, name)).transpose()
 }
 
+/// A table of events as arrays and lists: (indptr, indices, data, names, labels, ids).
+pub fn batch_to_python(py: Python<'_>, table: RecordTable) -> PyResult<FileBatch<'_>> {
+    let names: PyResult<Vec<_>> = table.names().map(|name| name_to_python(py, name)).collect();
+    let label = |label: &Option<core::Label>| {
+        label.as_ref().map(|label| label_to_python(py, label)).transpose()
+    };
+    let labels: PyResult<Vec<_>> = table.labels.iter().map(label).collect();
+    let ids: PyResult<Vec<_>> = table.ids.iter().map(|id| id_to_python(py, id.as_ref())).collect();
+    let (names, labels, ids) = (names?, labels?, ids?);
+    Ok((
+        PyArray1::from_vec(py, table.indptr),
+        PyArray1::from_vec(py, table.indices),
+        PyArray1::from_vec(py, table.values),
+        PyList::new(py, names)?,
+        PyList::new(py, labels)?,
+        PyList::new(py, ids)?,
+    ))
+}
+
+/// The fields of an event as they are: name, value, whether it is a time in microseconds.
+type RawEvent<'py> = Vec<(String, Bound<'py, PyAny>, bool)>;
+
 /// The events of a file, one after the other or in batches.
 #[pyclass(frozen, module = "headwater._core")]
 pub struct EventReader {
     state: Mutex<ReaderState>,
+    python_error: PythonError,
 }
 
 struct ReaderState {
@@ -173,8 +222,53 @@ impl EventReader {
     }
 }
 
-type FileEvent<'py> = (Option<Bound<'py, PyAny>>, Bound<'py, PyDict>, Option<Bound<'py, PyAny>>);
-type FileBatch<'py> = (
+impl EventReader {
+    /// Read some events, and whether there were none, without the interpreter's lock. An error behind
+    /// events is raised by the next call; nothing is read after it.
+    pub fn read_some<T: Send>(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(&mut Reader, &mut dyn FnMut() -> bool) -> (T, bool, Result<(), core::Error>)
+        + Send,
+    ) -> PyResult<Option<T>> {
+        let mut watch = ProgressWatch::new(None);
+        let found = py.detach(|| {
+            let mut state = self.state()?;
+            if let Some(error) = state.pending.take() {
+                state.ended = true;
+                return Err(error);
+            }
+            if state.ended {
+                return Ok(None);
+            }
+            let mut stopped = None;
+            let (found, is_empty, result) = read(&mut state.reader, &mut || {
+                stopped = taken(&self.python_error);
+                if stopped.is_none() && watch.is_time(true) {
+                    stopped = Python::attach(|py| py.check_signals()).err();
+                }
+                stopped.is_none()
+            });
+            watch.stopped = stopped;
+            match result {
+                Err(error) if is_empty => {
+                    state.ended = true;
+                    return Err(error);
+                }
+                result => state.pending = result.err(),
+            }
+            Ok(Some(found))
+        });
+        match watch.stopped {
+            Some(error) => Err(error),
+            None => found.map_err(raise),
+        }
+    }
+}
+
+pub type FileEvent<'py> =
+    (Option<Bound<'py, PyAny>>, Bound<'py, PyDict>, Option<Bound<'py, PyAny>>);
+pub type FileBatch<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i32>>,
     Bound<'py, PyArray1<f64>>,
@@ -187,9 +281,9 @@ type FileBatch<'py> = (
 impl EventReader {
     #[new]
     fn new(py: Python<'_>, source: Source) -> PyResult<Self> {
-        let reader = source.open(py)?;
+        let (reader, python_error) = source.open(py)?;
         let state = ReaderState { reader, record: Record::default(), pending: None, ended: false };
-        Ok(Self { state: Mutex::new(state) })
+        Ok(Self { state: Mutex::new(state), python_error })
     }
 
     /// The next event as (id, features, label); None at the end.
@@ -214,7 +308,10 @@ impl EventReader {
         loop {
             match py.detach(read) {
                 Ok(event) => return event.map(|event| event.to_python(py)).transpose(),
-                Err(core::Error::Interrupted) => py.check_signals()?,
+                Err(core::Error::Interrupted) => match taken(&self.python_error) {
+                    Some(error) => return Err(error),
+                    None => py.check_signals()?,
+                },
                 Err(error) => return Err(raise(error)),
             }
         }
@@ -223,56 +320,57 @@ impl EventReader {
     /// The next events, at most `size`: (indptr, indices, data, names, labels, ids); none at the
     /// end.
     fn batch<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Option<FileBatch<'py>>> {
-        let mut watch = ProgressWatch::new(None);
-        let read = || {
-            let mut state = self.state()?;
-            if let Some(error) = state.pending.take() {
-                state.ended = true;
-                return Err(error);
-            }
-            if state.ended {
-                return Ok(RecordTable::default());
-            }
-            let mut stopped = None;
-            let (table, result) = RecordTable::read(&mut state.reader, size, || {
-                if watch.is_time(true) {
-                    stopped = Python::attach(|py| py.check_signals()).err();
+        let table = self.read_some(py, |reader, tick| {
+            let (table, result) = RecordTable::read(reader, size, tick);
+            let is_empty = table.is_empty();
+            (table, is_empty, result)
+        })?;
+        let Some(table) = table.filter(|table| !table.is_empty()) else { return Ok(None) };
+        batch_to_python(py, table).map(Some)
+    }
+
+    /// The next events as their files have them, at most `size`: lists of (name, value, whether it is
+    /// a time in microseconds).
+    fn raw<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Vec<RawEvent<'py>>> {
+        let events = self.read_some(py, |reader, tick| {
+            let (mut record, mut events) = (Record::default(), Vec::new());
+            let mut result = Ok(());
+            while events.len() < size && tick() {
+                match reader.next(&mut record) {
+                    Ok(true) => events.push(std::mem::take(&mut record.raw)),
+                    Ok(false) => break,
+                    Err(core::Error::Interrupted) => {}
+                    Err(error) => {
+                        result = Err(error);
+                        break;
+                    }
                 }
-                stopped.is_none()
-            });
-            watch.stopped = stopped;
-            match result {
-                Err(error) if table.is_empty() => {
-                    state.ended = true;
-                    return Err(error);
-                }
-                result => state.pending = result.err(),
             }
-            Ok(table)
+            let is_empty = events.is_empty();
+            (events, is_empty, result)
+        })?;
+        let value = |(name, cell): (String, RawCell)| {
+            let is_time = matches!(cell, RawCell::Time(_));
+            let value = match cell {
+                RawCell::Absent => py.None().into_bound(py),
+                RawCell::Number(number) => number.into_pyobject(py)?.into_any(),
+                RawCell::Integer(number) | RawCell::Time(number) => {
+                    number.into_pyobject(py)?.into_any()
+                }
+                RawCell::Bool(truth) => label_to_python(py, &core::Label::Bool(truth))?,
+                RawCell::Text(text) => text.into_pyobject(py)?.into_any(),
+            };
+            Ok((name, value, is_time))
         };
-        let table = py.detach(read);
-        if let Some(error) = watch.stopped {
-            return Err(error);
-        }
-        let table = table.map_err(raise)?;
-        if table.is_empty() {
-            return Ok(None);
-        }
-        let names: PyResult<Vec<_>> = table.names().map(|name| name_to_python(py, name)).collect();
-        let label = |label: &Option<core::Label>| {
-            label.as_ref().map(|label| label_to_python(py, label)).transpose()
-        };
-        let labels: PyResult<Vec<_>> = table.labels.iter().map(label).collect();
-        let ids: PyResult<Vec<_>> =
-            table.ids.iter().map(|id| id_to_python(py, id.as_ref())).collect();
-        Ok(Some((
-            PyArray1::from_vec(py, table.indptr),
-            PyArray1::from_vec(py, table.indices),
-            PyArray1::from_vec(py, table.values),
-            PyList::new(py, names?)?,
-            PyList::new(py, labels?)?,
-            PyList::new(py, ids?)?,
-        )))
+        let event = |event: Vec<(String, RawCell)>| event.into_iter().map(value).collect();
+        events.unwrap_or_default().into_iter().map(event).collect()
+    }
+
+    /// What looks wrong in what was read so far.
+    #[getter]
+    fn findings(&self) -> PyResult<Vec<FindingParts>> {
+        let state = self.state().map_err(raise)?;
+        Ok(state.reader.findings(state.ended).into_iter().map(finding_parts).collect())
     }
 
     /// The number of lines that could not be used.

@@ -22,7 +22,7 @@ use crate::arrow;
 use crate::errors::EventError;
 use crate::name::{OwnedName, name_to_python, read_names};
 
-type CsrArrays<'py> =
+pub type CsrArrays<'py> =
     (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f64>>, usize);
 
 /// The three arrays of a frame's rows and the number of their columns, and the columns' names.
@@ -91,7 +91,7 @@ fn name_columns(data_type: &DataType, given: Option<Vec<OwnedName>>) -> PyResult
     }
 }
 
-fn is_readable(data_type: &DataType) -> bool {
+pub fn is_readable(data_type: &DataType) -> bool {
     use DataType as T;
     match data_type {
         T::Dictionary(_, values) => !matches!(**values, T::Dictionary(..)) && is_readable(values),
@@ -230,7 +230,7 @@ impl<'a> FrameColumn<'a> {
 }
 
 /// The keys of a dictionary's rows.
-fn keys(array: &ArrayRef) -> impl Iterator<Item = Option<usize>> {
+pub fn keys(array: &ArrayRef) -> impl Iterator<Item = Option<usize>> {
     let dictionary = array.as_any_dictionary();
     let present = dictionary.keys().nulls();
     let keys = if dictionary.values().is_empty() {
@@ -243,7 +243,7 @@ fn keys(array: &ArrayRef) -> impl Iterator<Item = Option<usize>> {
 }
 
 /// The texts of a column of text.
-fn texts(array: &ArrayRef) -> Option<Vec<Option<&str>>> {
+pub fn texts(array: &ArrayRef) -> Option<Vec<Option<&str>>> {
     Some(match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>().iter().collect(),
         DataType::LargeUtf8 => array.as_string::<i64>().iter().collect(),
@@ -253,7 +253,7 @@ fn texts(array: &ArrayRef) -> Option<Vec<Option<&str>>> {
 }
 
 /// The numbers of a column of numbers or booleans.
-fn numbers(array: &ArrayRef) -> Cow<'_, [f64]> {
+pub fn numbers(array: &ArrayRef) -> Cow<'_, [f64]> {
     use DataType as T;
     Cow::Owned(match array.data_type() {
         T::Float64 => {

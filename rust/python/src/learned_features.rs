@@ -5,7 +5,7 @@ use headwater_core::Label;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::name::{OwnedName, name_to_python};
+use crate::name::{OwnedName, name_to_python, presence_name};
 
 pub struct LearnedFeatures {
     pub multiclass: bool,
@@ -15,20 +15,27 @@ pub struct LearnedFeatures {
     pub history: Vec<core::FeatureHistory>,
     /// One column per weight vector.
     pub weights: Vec<Vec<f64>>,
+    /// The same of presences, for learners with a scaler.
+    presence: Vec<Vec<f64>>,
 }
 
 impl LearnedFeatures {
     pub fn of(core: &core::Learner) -> Self {
-        let ids = 0..core.vocabulary_len() as core::FeatureId;
+        let all = 0..core.names() as core::FeatureId;
+        let ids: Vec<core::FeatureId> = all.filter(|&id| core.is_learned(id)).collect();
         let multiclass = core.labels().is_multiclass();
         let vectors = 0..core.labels().vectors();
         Self {
             multiclass,
             labels: if multiclass { core.labels().known() } else { Vec::new() },
-            names: ids.clone().map(|id| OwnedName::of(core.name(id))).collect(),
-            history: ids.clone().map(|id| core.history(id)).collect(),
+            names: ids.iter().map(|&id| OwnedName::of(core.name(id))).collect(),
+            history: ids.iter().map(|&id| core.history(id)).collect(),
             weights: vectors
-                .map(|vector| ids.clone().map(|id| core.weight(id, vector)).collect())
+                .clone()
+                .map(|vector| ids.iter().map(|&id| core.weight(id, vector)).collect())
+                .collect(),
+            presence: vectors
+                .map(|vector| ids.iter().map(|&id| core.presence_weight(id, vector)).collect())
                 .collect(),
         }
     }
@@ -39,6 +46,12 @@ impl LearnedFeatures {
         for (name, &weight) in self.names.iter().zip(&self.weights[vector]) {
             if weight != 0.0 {
                 weights.set_item(name_to_python(py, name.borrow())?, weight)?;
+            }
+        }
+        for (name, &weight) in self.names.iter().zip(&self.presence[vector]) {
+            if weight != 0.0 {
+                let name = name_to_python(py, name.borrow())?;
+                weights.set_item(presence_name(&name)?, weight)?;
             }
         }
         Ok(weights)

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use headwater_core as core;
 use headwater_core::snapshot;
-use headwater_core::{FeatureValue, Label, Labels};
+use headwater_core::{FeatureValue, Label, Labels, PredictionWriter};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -19,11 +19,13 @@ use crate::config::{self, Component};
 use crate::decision::{Decision, not_a_decision};
 use crate::errors::{LabelError, ParameterError, raise, shown};
 use crate::event::PyEvent;
-use crate::files::{BETWEEN_LOOKS, FileRun, ProgressWatch, Source, decisions_file, file_run};
+use crate::files::{
+    BETWEEN_LOOKS, EventReader, FileRun, ProgressWatch, Source, decisions_file, file_run, taken,
+};
 use crate::label::{label_to_python, read_given_label, read_label};
 use crate::learned_features::LearnedFeatures;
 use crate::lock::{LearnerLock, LockedLearner};
-use crate::name::{EventKeys, check_names, name_to_python};
+use crate::name::{EventKeys, check_names, name_to_python, presence_name};
 
 /// Rows between two readings of the clock.
 const ROWS_A_LOOK: usize = 64;
@@ -36,6 +38,7 @@ pub struct Learner {
 
 type ExplanationParts<'py> =
     (Option<Bound<'py, PyAny>>, f64, Vec<(Bound<'py, PyAny>, f64)>, f64, Vec<(&'static str, f64)>);
+type StatusParts = (Vec<(&'static str, f64)>, Vec<(u64, u64, &'static str)>);
 type TraceArrays<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<f64>>,
@@ -46,7 +49,7 @@ type TraceArrays<'py> = (
 impl Learner {
     /// Run `f` on the core. Waits with the GIL released if a batch is running. `f` creates no
     /// Python objects, because that may run a finalizer that needs the core as well.
-    fn with<T>(
+    pub fn with<T>(
         &self,
         py: Python<'_>,
         f: impl FnOnce(&mut LockedLearner) -> Result<T, core::Error>,
@@ -55,8 +58,14 @@ impl Learner {
         held.inner().and_then(f).map_err(raise)
     }
 
+    /// A copy of the core. Others wait for the copying only, not for what is then done with the copy; the
+    /// caller has released the GIL.
+    fn copied(&self) -> Result<core::Learner, core::Error> {
+        Ok(self.guarded.hold_detached()?.inner()?.core.clone())
+    }
+
     /// A label that must not be missing; the error of a regressor asks for a number.
-    fn given_label(&self, y: &Bound<'_, PyAny>) -> PyResult<Label> {
+    pub fn given_label(&self, y: &Bound<'_, PyAny>) -> PyResult<Label> {
         read_given_label(y).or_else(|error| {
             let py = y.py();
             if self.with(py, |inner| Ok(inner.core.labels().is_number()))? {
@@ -76,7 +85,7 @@ impl Learner {
     ) -> PyResult<T> {
         self.on_event(x, |inner, event, _| {
             inner.core.transform(&mut event.buffer)?;
-            f(&mut inner.core, &event.buffer.features)
+            f(&mut inner.core, event.buffer.inputs())
         })
         .map(|(result, _)| result)
     }
@@ -102,8 +111,8 @@ impl Learner {
                 };
                 core.look_up(&names, &mut event.buffer)?;
                 if !core.evicts() {
-                    name_cache.remember(py, &keys, &event.buffer, &missed, core.name_count());
-                    name_cache.note(&keys, &event.buffer, core.is_scaled());
+                    name_cache.remember(py, &keys, &event.buffer, &missed, core.names());
+                    name_cache.note(&keys, &event.buffer);
                 }
             }
             f(inner, &mut event, &names)
@@ -115,7 +124,7 @@ impl Learner {
     }
 
     /// The same for a batch, with the GIL released. Checks for Ctrl-C.
-    fn with_batch<T: Send>(
+    pub fn with_batch<T: Send>(
         &self,
         py: Python<'_>,
         rows: &Arrays<'_>,
@@ -204,8 +213,16 @@ impl Learner {
 
     /// The bytes of a model file with this header.
     fn _write<'py>(&self, py: Python<'py>, header: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.with(py, |inner| snapshot::write(&inner.core, header))?;
-        Ok(PyBytes::new(py, &bytes))
+        let bytes = py.detach(|| self.copied().and_then(|copy| snapshot::write(&copy, header)));
+        Ok(PyBytes::new(py, &bytes.map_err(raise)?))
+    }
+
+    /// Become a copy of another learner with the same parameters.
+    fn _copy(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
+        let core = py.detach(|| other.copied()).map_err(raise)?;
+        let mut held = self.guarded.hold(|mutex| mutex.lock_py_attached(py)).map_err(raise)?;
+        *held.guard = Some(LockedLearner::new(core));
+        Ok(())
     }
 
     /// The label it would give the event; None while no class is known. Changes nothing.
@@ -272,17 +289,36 @@ impl Learner {
 
     /// Predict and query in one pass. The decision keeps the event's features for `answer`.
     ///
+    /// `rate` is this event's label rate, from 0 (never ask) to 1, for query rules that have a rate; the
+    /// most questions of `query.Quantile` are then R + 2√R + 4, R the sum of all rates. `outcome` is the
+    /// pair (asked, probability) of an earlier run that is repeated: it stands in place of what the rule
+    /// says, also against its limit, and the rule goes on from it. The coin is drawn all the same.
+    ///
     /// Examples
     /// --------
     /// >>> import headwater as hw
     /// >>> model = hw.PAA()
     /// >>> model.decide_one({"rain": 1.0})
     /// Decision(prediction=False, margin=0, query_probability=1, asked=True)
-    fn decide_one(&self, x: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    /// >>> model.decide_one({"rain": 1.0}, outcome=(False, 0.25))
+    /// Decision(prediction=False, margin=0, query_probability=0.25, asked=False)
+    /// >>> hw.Spring().decide_one({"rain": 1.0}, rate=0.0).asked
+    /// False
+    #[pyo3(signature = (x, *, rate=None, outcome=None))]
+    fn decide_one(
+        &self,
+        x: &Bound<'_, PyAny>,
+        rate: Option<&Bound<'_, PyAny>>,
+        outcome: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Decision> {
+        let told = core::Told {
+            rate: rate.map(read_rate).transpose()?,
+            outcome: outcome.map(read_outcome).transpose()?,
+        };
         let ((given, decided, label, maker), event) = self.on_event(x, |inner, event, names| {
             let values = event.buffer.features.iter().map(|feature| feature.value);
             let given = inner.core.is_scaled().then(|| values.collect());
-            let decided = inner.core.decide(&mut event.buffer, names)?;
+            let decided = inner.core.decide_told(&mut event.buffer, names, told)?;
             let label = inner.core.prediction(decided.class, decided.margin);
             let maker = (inner.core.identity(), inner.whose(), inner.core.learned());
             Ok((given, decided, label, maker))
@@ -331,11 +367,10 @@ impl Learner {
                 decision.check_maker(core.identity())?;
                 decision.fill(answered, whose);
                 let names = EventKeys { py, keys: &decision.keys };
-                core.find_ids(&names, &mut answered.features)?;
-                core.add_own(answered);
+                core.look_up(&names, answered)?;
+                core.expand(answered);
                 let products = decision.products(whose, core.learned());
-                core.answer(decision.decided(), &mut answered.features, &names, &label, products)?;
-                Ok(())
+                core.answer(decision.decided(), answered, &names, &label, products)
             })
         })
     }
@@ -344,19 +379,21 @@ impl Learner {
     /// event.
     fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<ExplanationParts<'py>> {
         let py = x.py();
-        let ((label, contributions, decided, details, added), event) =
-            self.on_event(x, |inner, event, _| {
-                inner.core.transform(&mut event.buffer)?;
-                let (contributions, decided) = inner.core.explain(&event.buffer.features)?;
-                let label = inner.core.prediction(decided.class, decided.margin);
-                let details = inner.core.details(&event.buffer.features);
-                Ok((label, contributions, decided, details, inner.core.own_names()))
-            })?;
-        let mut named = Vec::with_capacity(contributions.len());
-        for (position, amount) in contributions.into_iter().enumerate() {
-            let name = match event.keys.get(position) {
-                Some(key) => key.to_python(py)?,
-                None => name_to_python(py, added[position - event.keys.len()])?,
+        let ((label, parts, decided, details), event) = self.on_event(x, |inner, event, _| {
+            inner.core.transform(&mut event.buffer)?;
+            let (parts, decided) = inner.core.explain(&event.buffer)?;
+            let label = inner.core.prediction(decided.class, decided.margin);
+            let details = inner.core.details(event.buffer.inputs());
+            Ok((label, parts, decided, details))
+        })?;
+        let mut named = Vec::with_capacity(parts.len());
+        for (part, amount) in parts {
+            let name = match part {
+                core::Part::Value(position) => event.keys[position].to_python(py)?,
+                core::Part::Presence(position) => {
+                    presence_name(&event.keys[position].to_python(py)?)?
+                }
+                core::Part::Own(name) => name_to_python(py, name)?,
             };
             named.push((name, amount));
         }
@@ -368,6 +405,11 @@ impl Learner {
     #[allow(clippy::unused_self, clippy::panic)]
     fn _panic(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |_| panic!("on purpose"))
+    }
+
+    /// Numbers of the model by word, and the changes of concept that it has found.
+    fn _status(&self, py: Python<'_>) -> PyResult<StatusParts> {
+        self.with(py, |inner| Ok((inner.core.details(&[]), inner.core.changes())))
     }
 
     /// What the model says of itself beside its weights.
@@ -502,29 +544,63 @@ impl Learner {
         &self,
         py: Python<'_>,
         source: Source,
+        every_label: bool,
         decisions: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<FileRun> {
-        let mut reader = source.open(py)?;
+        let (mut reader, python_error) = source.open(py)?;
         let mut decisions = decisions.map(|path| decisions_file(&path)).transpose()?;
         let mut run = core::RunCounts::default();
+        let which = if every_label { core::LearnedLabels::All } else { core::LearnedLabels::Asked };
         let mut watch = ProgressWatch::new(progress.as_ref());
         let result = py.detach(|| {
             let mut held = self.guarded.hold_detached()?;
             let core = &mut held.inner()?.core;
             let tick = |now: core::Progress<'_>| watch.look(now);
             match &mut decisions {
-                None => core.simulate_file(&mut reader, &mut run, tick, &mut ()),
+                None => core.simulate_file(&mut reader, which, &mut run, tick, &mut ()),
                 Some(writer) => {
-                    let done = core.simulate_file(&mut reader, &mut run, tick, writer);
+                    let done = core.simulate_file(&mut reader, which, &mut run, tick, writer);
                     done.and(writer.finish())
                 }
             }
         });
-        match watch.stopped {
+        match watch.stopped.or_else(|| taken(&python_error)) {
             Some(error) => Err(error),
-            None => result.map(|()| file_run(&run, &reader)).map_err(raise),
+            None => result.map(|()| file_run(&run, &reader, true)).map_err(raise),
         }
+    }
+
+    /// Lines with the predictions of the next events of a file, at most `size`, and how many events
+    /// there were; `count` were before them.
+    fn _predict_file(
+        &self,
+        py: Python<'_>,
+        reader: &EventReader,
+        size: u64,
+        csv: bool,
+        count: u64,
+    ) -> PyResult<(String, u64)> {
+        let written = reader.read_some(py, |reader, tick| {
+            let predicted = || {
+                let mut held = self.guarded.hold_detached()?;
+                let core = &held.inner()?.core;
+                let unwritten = |error| core::Error::Output(format!("predictions: {error}."));
+                let mut writer = PredictionWriter::new(core, csv, count).map_err(unwritten)?;
+                let done = core.predict_file(reader, size, &mut writer, tick);
+                Ok((writer, done))
+            };
+            match predicted() {
+                Err(error) => (None, true, Err(error)),
+                Ok((writer, done)) => {
+                    let is_empty = writer.count() == count;
+                    (Some(writer), is_empty, done)
+                }
+            }
+        })?;
+        let Some(writer) = written.flatten() else { return Ok((String::new(), 0)) };
+        let text = String::from_utf8_lossy(&writer.text).into_owned();
+        Ok((text, writer.count() - count))
     }
 
     fn _learn_many<'py>(
@@ -603,7 +679,25 @@ impl Learner {
     }
 }
 
-fn check_length(rows: usize, labels: usize) -> Result<(), core::Error> {
+fn read_rate(rate: &Bound<'_, PyAny>) -> PyResult<f64> {
+    rate.extract::<f64>().map_err(|_| {
+        let got = shown(rate);
+        ParameterError::new_err(format!(
+            "decide_one: rate must be a number from 0 to 1, got {got}."
+        ))
+    })
+}
+
+fn read_outcome(outcome: &Bound<'_, PyAny>) -> PyResult<(bool, f64)> {
+    outcome.extract::<(bool, f64)>().map_err(|_| {
+        ParameterError::new_err(format!(
+            "decide_one: outcome must be (asked, probability), a bool and a number from 0 to 1, got {}.",
+            shown(outcome)
+        ))
+    })
+}
+
+pub fn check_length(rows: usize, labels: usize) -> Result<(), core::Error> {
     if rows == labels {
         return Ok(());
     }

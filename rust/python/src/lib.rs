@@ -2,11 +2,15 @@
 
 mod arrays;
 mod arrow;
+mod columns;
 mod config;
 mod decision;
 mod dict;
 mod errors;
 mod event;
+mod event_list;
+mod event_names;
+mod external;
 mod files;
 mod frames;
 mod label;
@@ -15,6 +19,8 @@ mod learner;
 mod lock;
 mod name;
 mod name_cache;
+mod record_batches;
+mod role_reader;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -29,9 +35,21 @@ fn split_model<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(String, Bound<'py
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ARITHMETIC", headwater_core::ARITHMETIC)?;
     module.add_class::<decision::Decision>()?;
+    module.add_class::<event_names::EventNames>()?;
     module.add_class::<learner::Learner>()?;
     module.add_class::<files::EventReader>()?;
+    module.add_class::<role_reader::RoleReader>()?;
+    module.add_function(wrap_pyfunction!(role_reader::read_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(event_list::read_events, module)?)?;
     module.add_function(wrap_pyfunction!(frames::read_frame, module)?)?;
+    module.add_function(wrap_pyfunction!(external::read_event, module)?)?;
+    module.add_function(wrap_pyfunction!(external::tell_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(external::read_target, module)?)?;
+    module.add_function(wrap_pyfunction!(external::check_question, module)?)?;
+    module.add_function(wrap_pyfunction!(external::check_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(external::model_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(external::keep_memory, module)?)?;
     module.add_function(wrap_pyfunction!(split_model, module)?)
 }

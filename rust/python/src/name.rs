@@ -6,6 +6,11 @@ use pyo3::types::{PyBool, PyString};
 
 use crate::errors::{EventError, is_about_value, shown, type_name};
 
+/// How the presence of a feature is named beside its value.
+pub fn presence_name<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(PyString::new(name.py(), &format!("{} (present)", name.str()?.to_str()?)).into_any())
+}
+
 /// A feature's name as the event gave it.
 pub enum EventKey {
     Text(Py<PyString>),

@@ -19,28 +19,25 @@ const LARGEST: usize = 1 << 20;
 /// A table of this size lies in the cache anyway.
 const NEAR: usize = 1 << 14;
 
-/// The names that consecutive events share, with their ids and the scaler's stats ids.
+/// The names that consecutive events share, with their ids.
 pub struct EventShape {
     pub keys: Arc<Vec<EventKey>>,
     pub ids: Vec<FeatureId>,
-    pub stats_ids: Vec<FeatureId>,
     /// Whether none of them is unknown, so that no lookup is needed.
     pub complete: bool,
 }
 
 impl EventShape {
-    fn of(keys: &Arc<Vec<EventKey>>, event: &EventBuffer, is_scaled: bool) -> Self {
+    fn of(keys: &Arc<Vec<EventKey>>, event: &EventBuffer) -> Self {
         let ids: Vec<FeatureId> = event.features.iter().map(|feature| feature.id).collect();
-        let without_stats = is_scaled && event.stats_ids.contains(&UNKNOWN);
-        let complete = !without_stats && !ids.contains(&UNKNOWN);
-        Self { keys: keys.clone(), ids, stats_ids: event.stats_ids.clone(), complete }
+        let complete = !ids.contains(&UNKNOWN);
+        Self { keys: keys.clone(), ids, complete }
     }
 }
 
 struct CachedText {
     text: Py<PyString>,
     id: FeatureId,
-    stats_id: FeatureId,
 }
 
 #[derive(Default)]
@@ -59,10 +56,10 @@ impl NameCache {
 
     /// Remember the names and ids of an event for the next one. Not needed if its shape was
     /// complete.
-    pub fn note(&mut self, keys: &Arc<Vec<EventKey>>, event: &EventBuffer, is_scaled: bool) {
+    pub fn note(&mut self, keys: &Arc<Vec<EventKey>>, event: &EventBuffer) {
         let again = |last: &Arc<Vec<EventKey>>| Arc::ptr_eq(last, keys) || are_same(last, keys);
         if self.last.as_ref().is_some_and(again) {
-            self.shape = Some(Arc::new(EventShape::of(keys, event, is_scaled)));
+            self.shape = Some(Arc::new(EventShape::of(keys, event)));
         }
         self.last = Some(keys.clone());
     }
@@ -76,7 +73,6 @@ impl NameCache {
         event: &mut EventBuffer,
     ) -> Result<Vec<u32>, Error> {
         let mut missed = Vec::new();
-        event.stats_ids.resize(keys.len(), UNKNOWN);
         if self.places.len() > NEAR {
             for key in keys {
                 if let EventKey::Text(text) = key
@@ -89,12 +85,10 @@ impl NameCache {
         for (position, key) in keys.iter().enumerate() {
             let EventKey::Text(text) = key else { continue };
             if let Some(place) = self.find(text) {
-                (event.features[position].id, event.stats_ids[position]) =
-                    (place.id, place.stats_id);
-                if place.id != UNKNOWN {
-                    continue;
-                }
-            } else if text.bind(py).to_str().is_err() {
+                event.features[position].id = place.id;
+                continue;
+            }
+            if text.bind(py).to_str().is_err() {
                 return Err(Error::Event("event: a feature's name is not valid text.".to_owned()));
             }
             missed.push(position as u32);
@@ -130,13 +124,13 @@ impl NameCache {
             self.grow((2 * names).next_power_of_two().clamp(SMALLEST, LARGEST));
         }
         for position in missed.iter().map(|&position| position as usize) {
-            let (id, stats_id) = (event.features[position].id, event.stats_ids[position]);
+            let id = event.features[position].id;
             if let EventKey::Text(text) = &keys[position]
-                && (id != UNKNOWN || stats_id != UNKNOWN)
+                && id != UNKNOWN
                 && text.bind(py).is_exact_instance_of::<PyString>()
             // dropping it runs no Python code
             {
-                self.put(CachedText { text: text.clone_ref(py), id, stats_id });
+                self.put(CachedText { text: text.clone_ref(py), id });
             }
         }
     }

@@ -167,11 +167,8 @@ const UNSEEN: FeatureId = UNKNOWN - 1;
 struct RowReader<'a> {
     batch: &'a Batch<'a>,
     ids: Vec<FeatureId>,
-    stats_ids: Vec<FeatureId>,
     event: EventBuffer,
     columns: RowColumns<'a>,
-    /// Whether some of the row's names had no cached stats id.
-    has_new_stats_ids: bool,
 }
 
 /// The columns of an event's features.
@@ -211,21 +208,19 @@ impl<'a> RowReader<'a> {
     fn new(learner: &Learner, batch: &'a Batch<'a>) -> Result<Self, Error> {
         if let ColumnNames::Listed(names) = batch.columns {
             for &name in names {
-                let check = learner.config.own.check(name).and_then(|()| name.check_length());
+                let check = learner.check_name(name);
                 check.map_err(|text| Error::Event(format!("names: {text}")))?;
             }
         }
         Ok(Self {
             batch,
             ids: vec![UNSEEN; batch.width],
-            stats_ids: vec![UNSEEN; if learner.scaler.is_some() { batch.width } else { 0 }],
             event: EventBuffer::default(),
             columns: RowColumns::All,
-            has_new_stats_ids: false,
         })
     }
 
-    /// Read a row into `self.event`: its features, their ids and their stats ids.
+    /// Read a row into `self.event`: its features and their ids.
     fn read(&mut self, learner: &Learner, row: usize) {
         if learner.evicts() {
             self.forget();
@@ -254,35 +249,6 @@ impl<'a> RowReader<'a> {
                     let column = self.columns.column(position);
                     feature.id = learner.id(names.name(column));
                     self.ids[column] = feature.id;
-                }
-            }
-        }
-        if let Some(scaler) = &learner.scaler {
-            let (stats_ids, event) = (&self.stats_ids, &mut self.event);
-            event.stats_ids.clear();
-            match &self.columns {
-                RowColumns::Row(columns) => {
-                    event
-                        .stats_ids
-                        .extend(columns.iter().map(|&column| stats_ids[column as usize]));
-                }
-                RowColumns::All => event.stats_ids.extend_from_slice(stats_ids),
-                RowColumns::Some(columns) => {
-                    event
-                        .stats_ids
-                        .extend(columns.iter().map(|&column| stats_ids[column as usize]));
-                }
-            }
-            // UNSEEN and UNKNOWN are the two largest.
-            self.has_new_stats_ids =
-                event.stats_ids.iter().fold(false, |some, &stats_id| some | (stats_id >= UNSEEN));
-            if self.has_new_stats_ids {
-                for (position, stats_id) in event.stats_ids.iter_mut().enumerate() {
-                    if *stats_id == UNSEEN {
-                        let column = self.columns.column(position);
-                        *stats_id = scaler.stats_id(names.name(column));
-                        self.stats_ids[column] = *stats_id;
-                    }
                 }
             }
         }
@@ -331,7 +297,6 @@ impl<'a> RowReader<'a> {
         if stepped.grew {
             self.remember_ids();
         }
-        self.remember_stats_ids();
         Ok(())
     }
 
@@ -340,7 +305,6 @@ impl<'a> RowReader<'a> {
         if learner.learn(&mut self.event, &names, label)? {
             self.remember_ids();
         }
-        self.remember_stats_ids();
         Ok(())
     }
 
@@ -350,9 +314,6 @@ impl<'a> RowReader<'a> {
         for position in 0..self.event.features.len().min(self.count()) {
             let column = self.columns.column(position);
             self.ids[column] = UNSEEN;
-            if let Some(stats_id) = self.stats_ids.get_mut(column) {
-                *stats_id = UNSEEN;
-            }
         }
     }
 
@@ -368,14 +329,6 @@ impl<'a> RowReader<'a> {
     fn remember_ids(&mut self) {
         for (position, feature) in self.event.features.iter().take(self.count()).enumerate() {
             self.ids[self.columns.column(position)] = feature.id;
-        }
-    }
-
-    fn remember_stats_ids(&mut self) {
-        if std::mem::take(&mut self.has_new_stats_ids) {
-            for (position, &stats_id) in self.event.stats_ids.iter().enumerate() {
-                self.stats_ids[self.columns.column(position)] = stats_id;
-            }
         }
     }
 }
@@ -468,7 +421,7 @@ impl Learner {
             }
             reader.read(self, row);
             self.transform(&mut reader.event)
-                .and_then(|()| visit(self, &reader.event.features))
+                .and_then(|()| visit(self, reader.event.inputs()))
                 .map_err(|error| at_row(row, error))?;
         }
         Ok(())
@@ -666,7 +619,7 @@ mod tests {
                     .look_up(&crate::learner::testing::names_of(event)[..], &mut buffer)
                     .unwrap();
                 learner.transform(&mut buffer).unwrap();
-                assert_eq!(&buffer.features, features);
+                assert_eq!(buffer.inputs(), features);
             }
             assert!(bytes_of(&learner) == before);
         }

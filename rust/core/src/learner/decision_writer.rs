@@ -134,18 +134,9 @@ fn write_line(
 ) -> io::Result<()> {
     let Decision { margin, query_probability: probability, asked, .. } = *decision;
     out.write_all(if csv { b"" } else { b"{\"id\": " })?;
-    match id {
-        Id::Number(number) => write!(out, "{number}")?,
-        Id::Text(text) => write_text(out, text, csv)?,
-    }
+    write_id(out, id, csv)?;
     out.write_all(if csv { b"," } else { b", \"prediction\": " })?;
-    match prediction {
-        None => out.write_all(if csv { b"" } else { b"null" })?,
-        Some(Label::Bool(truth)) => write!(out, "{truth}")?,
-        Some(Label::Int(number)) => write!(out, "{number}")?,
-        Some(Label::Real(number)) => write!(out, "{number:?}")?,
-        Some(Label::Text(text)) => write_text(out, text, csv)?,
-    }
+    write_label(out, prediction, csv)?;
     if csv {
         writeln!(out, ",{margin:?},{probability:?},{asked}")
     } else {
@@ -156,7 +147,24 @@ fn write_line(
     }
 }
 
-fn write_text(out: &mut impl Write, text: &str, csv: bool) -> io::Result<()> {
+pub fn write_id(out: &mut impl Write, id: &Id, csv: bool) -> io::Result<()> {
+    match id {
+        Id::Number(number) => write!(out, "{number}"),
+        Id::Text(text) => write_text(out, text, csv),
+    }
+}
+
+pub fn write_label(out: &mut impl Write, label: Option<&Label>, csv: bool) -> io::Result<()> {
+    match label {
+        None => out.write_all(if csv { b"" } else { b"null" }),
+        Some(Label::Bool(truth)) => write!(out, "{truth}"),
+        Some(Label::Int(number)) => write!(out, "{number}"),
+        Some(Label::Real(number)) => write!(out, "{number:?}"),
+        Some(Label::Text(text)) => write_text(out, text, csv),
+    }
+}
+
+pub fn write_text(out: &mut impl Write, text: &str, csv: bool) -> io::Result<()> {
     if csv && !text.contains([',', '"', '\n', '\r']) {
         return out.write_all(text.as_bytes());
     }
@@ -181,6 +189,17 @@ mod tests {
     fn decision(margin: f64, asked: bool) -> Decision {
         let (class, squared_norm) = (None, None);
         Decision { number: 1, class, margin, query_probability: 0.5, asked, squared_norm }
+    }
+
+    #[test]
+    fn a_text_of_csv_is_quoted_where_it_must_be() {
+        for (text, cell) in
+            [("a b", "a b"), ("a\"b", "\"a\"\"b\""), ("a,b", "\"a,b\""), ("a\rb", "\"a\rb\"")]
+        {
+            let mut out = Vec::new();
+            write_text(&mut out, text, true).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), cell);
+        }
     }
 
     fn written(csv: bool) -> String {

@@ -4,41 +4,54 @@
 use crate::capacity::EvictionPolicy;
 use crate::event::FeatureId;
 use crate::learner::Learner;
+use crate::learner::event_buffer::EventBuffer;
+use crate::scaling::RunningScaler;
 
 impl Learner {
-    /// Evict features if there are too many. Those of the event just learned are kept, among them
-    /// the learner's own.
-    pub(super) fn evict(&mut self) {
+    /// Evict features if there are too many. The learner's own and those of the event that came last are kept:
+    /// its features get their new ids. With a scaler features age from the last event that carried them, otherwise
+    /// from the last such event that was learned.
+    pub(super) fn evict(&mut self, event: &mut EventBuffer) {
         let Some(capacity) = self.config.capacity else { return };
-        if self.given_names() <= capacity.most() {
+        let (rows, names) = (self.table.len(), self.given_names());
+        if names <= capacity.most() {
             return;
         }
-        let rows = self.history.len();
-        let last = |id: FeatureId| self.history[id as usize].last;
-        let candidates = (0..rows as FeatureId).filter(|&id| last(id) < self.learned).collect();
+        let now = self.scaler.as_ref().map_or(self.learned, RunningScaler::rounds);
+        let last = |id: FeatureId| match &self.scaler {
+            Some(scaler) => scaler.last(id),
+            None => self.table.history()[id as usize].last,
+        };
+        let others = (rows - names) as FeatureId..rows as FeatureId;
+        let candidates = others.filter(|&id| last(id) < now).collect();
         let by_age = |a: FeatureId, b: FeatureId| (last(a), a).cmp(&(last(b), b));
         let remap = match capacity.policy {
             EvictionPolicy::Smallest => {
-                let sizes: Vec<f64> =
-                    (0..rows as FeatureId).map(|id| self.model.size(id)).collect();
-                capacity.remap(rows, self.given_names(), candidates, |a, b| {
+                let sizes: Vec<f64> = (0..rows as FeatureId).map(|id| self.size(id)).collect();
+                capacity.remap(rows, names, candidates, |a, b| {
                     sizes[a as usize].total_cmp(&sizes[b as usize]).then_with(|| by_age(a, b))
                 })
             }
             EvictionPolicy::Oldest | EvictionPolicy::Refuse => {
-                capacity.remap(rows, self.given_names(), candidates, by_age)
+                capacity.remap(rows, names, candidates, by_age)
             }
         };
         self.evicted += (rows - remap.len()) as u64;
-        self.vocabulary.retain(&remap);
-        remap.retain(&mut self.history, 1);
-        self.model.retain(&remap);
+        self.table.retain(&remap);
+        self.model.retain(&remap.widened(self.inputs_per_feature()));
         if let Some(scaler) = &mut self.scaler {
-            scaler.on_evicted(&remap);
+            scaler.retain(&remap);
         }
-        for id in &mut self.own_ids {
-            *id = remap.of(*id);
+        for feature in &mut event.features {
+            feature.id = remap.of(feature.id);
         }
+        self.expand(event);
+    }
+
+    /// The largest |w| of a feature, over its inputs.
+    fn size(&self, id: FeatureId) -> f64 {
+        let rows = (0..self.inputs_per_feature()).map(|i| id * self.inputs_per_feature() + i);
+        rows.map(|row| self.model.size(row)).fold(0.0, f64::max)
     }
 }
 
@@ -93,7 +106,7 @@ mod tests {
         let names: Vec<String> = (10..27).map(|i| i.to_string()).collect();
         let events: Vec<(&str, f64)> = names.iter().map(|name| (&name[..], 1.0)).collect();
         learn_each(&mut learner, &events);
-        assert_eq!((learner.vocabulary_len(), learner.evicted()), (15, 2));
+        assert_eq!((learner.names(), learner.evicted()), (15, 2));
         assert_eq!(known_names(&learner)[0], "'12'");
     }
 
@@ -112,8 +125,8 @@ mod tests {
         let mut learner =
             learner(Config { own: OwnFeatures::Intercept, ..limited(1, EvictionPolicy::Oldest) });
         learn_each(&mut learner, &[("a", 1.0), ("b", 1.0), ("c", 1.0)]);
-        assert_eq!(known_names(&learner), ["'(intercept)'", "'c'"]);
-        assert_eq!(learner.own_ids, [0]);
+        assert_eq!(known_names(&learner), ["'c'"]);
+        assert_eq!(learner.name(0), learner.own_names()[0]);
     }
 
     #[test]
@@ -122,27 +135,25 @@ mod tests {
         for (event, positive) in STREAM {
             learn(&mut learner, event, &Label::Bool(positive)).unwrap();
         }
-        assert_eq!((learner.vocabulary_len(), learner.evicted()), (5, 0));
+        assert_eq!((learner.names(), learner.evicted()), (5, 0));
         assert!(learner.evicts() && !self::learner(every_kind().swap_remove(0)).evicts());
     }
 
     #[test]
-    fn the_scaler_and_the_model_evict_independently_and_still_agree_on_names() {
+    fn names_that_were_only_observed_are_evicted_too() {
         let capacity = Some(Capacity { most: 2, policy: EvictionPolicy::Smallest });
         let mut learner = learner(Config { capacity, ..spring(QueryRule::All) });
         for (event, positive) in STREAM {
             decide(&mut learner, &[("only observed", 1.0), ("a", 0.5)]).unwrap();
             learn(&mut learner, event, &Label::Bool(positive)).unwrap();
         }
-        assert!(
-            learner.given_names() <= 2 && learner.scaler.as_ref().unwrap().vocabulary().len() <= 2
-        );
+        assert!(learner.given_names() <= 2);
         let file = bytes_of(&learner);
         let (_, state) = crate::learner::snapshot::split(&file).unwrap();
         let mut restored = Learner::restore(learner.config.clone(), state).unwrap();
         assert!(bytes_of(&restored) == file);
         for (event, positive) in STREAM {
-            // A wrong link from the model's ids to the scaler's would change stored factors.
+            // A wrong id would change stored factors.
             learn(&mut learner, event, &Label::Bool(positive)).unwrap();
             learn(&mut restored, event, &Label::Bool(positive)).unwrap();
         }

@@ -6,9 +6,10 @@ use crate::learner::Learner;
 use crate::learner::decision::Decision;
 use crate::learner::decision_writer::DecisionSink;
 use crate::learner::event_buffer::EventBuffer;
+use crate::learner::prediction_writer::PredictionWriter;
 use crate::learner::resolve::NameResolver;
-use crate::readers::record::{Record, RecordError, RecordNames};
-use crate::readers::{NextLine, Reader};
+use crate::readers::Reader;
+use crate::readers::record::{NextRecord, Record, RecordError, RecordNames};
 
 /// Counts of a run over a file so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -44,6 +45,15 @@ impl RunCounts {
     }
 }
 
+/// Which of the labels in a file are learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LearnedLabels {
+    /// Those that the learner asks for, as if the others were not known.
+    Asked,
+    /// All; the learner asks about events without a label only.
+    All,
+}
+
 /// The progress of a run over a file, for `tick`.
 #[derive(Clone, Copy)]
 pub struct Progress<'a> {
@@ -54,13 +64,14 @@ pub struct Progress<'a> {
 }
 
 impl Learner {
-    /// Decide on each event of a file, and learn those that are asked for and have a label.
+    /// Decide on each event of a file, and learn some or all of the labels that it has.
     ///
     /// `tick` is called before each line; `false` stops the run before it. `decisions` gets each decision
     /// before its label is learned. After an error the lines before it are done, and counted in `run`.
     pub fn simulate_file(
         &mut self,
         reader: &mut Reader,
+        which: LearnedLabels,
         run: &mut RunCounts,
         mut tick: impl FnMut(Progress<'_>) -> bool,
         decisions: &mut impl DecisionSink,
@@ -73,13 +84,13 @@ impl Learner {
             }
             waiting = false;
             let step = match reader.read(&mut record) {
-                Ok(NextLine::End) => return Ok(()),
-                Ok(NextLine::Nothing) => continue,
-                Ok(NextLine::Event { line, header }) => {
+                Ok(NextRecord::End) => return Ok(()),
+                Ok(NextRecord::Nothing) => continue,
+                Ok(NextRecord::Event { line, header }) => {
                     let (places, texts) =
                         (std::mem::take(&mut record.places), std::mem::take(&mut record.texts));
                     let given = RecordNames { line, header, texts: &texts, places: &places };
-                    let step = pass.step(self, &mut record, &given, run, decisions);
+                    let step = pass.step(self, which, &mut record, &given, run, decisions);
                     (record.places, record.texts) = (places, texts);
                     step.map_err(|error| error.placed(&reader.here()))
                 }
@@ -88,9 +99,9 @@ impl Learner {
                     waiting = true;
                     continue;
                 }
-                Err(refused @ (RecordError::File(_) | RecordError::NoMemory)) => {
-                    return Err(reader.error(refused));
-                }
+                Err(
+                    refused @ (RecordError::File(_) | RecordError::NoMemory | RecordError::Stopped),
+                ) => return Err(reader.error(refused)),
             };
             match step {
                 Ok(()) => {}
@@ -100,6 +111,44 @@ impl Learner {
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+impl Learner {
+    /// Predict up to `size` events of a file, which changes nothing. After an error the lines before
+    /// it are written.
+    pub fn predict_file(
+        &self,
+        reader: &mut Reader,
+        size: u64,
+        writer: &mut PredictionWriter,
+        mut tick: impl FnMut() -> bool,
+    ) -> Result<(), Error> {
+        let (mut record, mut pass) = (Record::default(), Pass::new(self));
+        let last = writer.count() + size;
+        while writer.count() < last {
+            if !tick() {
+                return Err(Error::Interrupted);
+            }
+            let predicted = match reader.next(&mut record) {
+                Ok(false) => break,
+                Ok(true) => {
+                    std::mem::swap(&mut pass.event.features, &mut record.features);
+                    let predicted = pass.predict(self, &record, &reader.names(&record), writer);
+                    predicted.map_err(|error| error.placed(&reader.here()))
+                }
+                Err(Error::Interrupted) => continue, // the source is slow: ask again
+                Err(error) => return Err(error),
+            };
+            match predicted {
+                Ok(()) => {}
+                Err(error @ (Error::File(_) | Error::Step(_) | Error::Event(_))) => {
+                    reader.skip(error)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -123,6 +172,7 @@ impl Pass {
     fn step(
         &mut self,
         learner: &mut Learner,
+        which: LearnedLabels,
         record: &mut Record,
         given: &RecordNames<'_>,
         run: &mut RunCounts,
@@ -137,11 +187,17 @@ impl Pass {
         let resolved = self.resolver.find(learner, event, given, record.may_repeat);
         resolved.map_err(Error::File)?;
         let mut recorded = None;
-        let stepped = learner.step(event, given, record.label.as_ref(), |learner, decision| {
+        let keep = |learner: &Learner, decision: &Decision| {
             decisions.record(learner, record, decision)?;
             recorded = Some(*decision);
             Ok(())
-        });
+        };
+        let stepped = match (which, &record.label) {
+            (LearnedLabels::All, Some(label)) => learner.step_labelled(event, given, label, keep),
+            (LearnedLabels::All | LearnedLabels::Asked, label) => {
+                learner.step(event, given, label.as_ref(), keep)
+            }
+        };
         let stepped = stepped.inspect_err(|_| {
             if recorded.is_some() {
                 decisions.retract();
@@ -152,6 +208,28 @@ impl Pass {
         }
         run.learned += u64::from(stepped.learned);
         Ok(())
+    }
+
+    fn predict(
+        &mut self,
+        learner: &Learner,
+        record: &Record,
+        given: &RecordNames<'_>,
+        writer: &mut PredictionWriter,
+    ) -> Result<(), Error> {
+        let event = &mut self.event;
+        self.resolver.find(learner, event, given, record.may_repeat).map_err(Error::File)?;
+        learner.transform(event)?;
+        let decision = learner.would_decide(event.inputs())?;
+        let shares = if learner.labels().is_number() {
+            Vec::new()
+        } else {
+            learner.probabilities(event.inputs())?
+        };
+        let prediction = learner.prediction(decision.class, decision.margin);
+        writer
+            .write(record, prediction.as_ref(), &decision, &shares)
+            .map_err(|error| Error::Output(format!("predictions: {error}.")))
     }
 
     /// The target of a label, if it fits the labels before it.
@@ -177,12 +255,13 @@ mod tests {
         PA, bytes_of, decide_and_learn, every_kind, label_for, learner, linear, spring,
     };
     use crate::model::linear::{LinearConfig, Task};
+    use crate::readers::columns::Columns;
     use crate::readers::options::{Format, OnError, Options};
     use crate::rules::query::QueryRule;
 
     fn reader(text: &str, format: Format, on_error: OnError) -> Reader {
         let label = (format == Format::JsonLines).then(|| "y".to_owned());
-        let options = Options { format, label, id: None, on_error };
+        let options = Options { format, columns: Columns::new(label, None), on_error };
         Reader::new(Cursor::new(text.as_bytes().to_vec()), "f", options).unwrap()
     }
 
@@ -195,7 +274,8 @@ mod tests {
     ) -> (RunCounts, Result<(), Error>, u64) {
         let (mut reader, mut counts) = (reader(text, format, on_error), RunCounts::default());
         let tick = |_: Progress<'_>| true;
-        let result = learner.simulate_file(&mut reader, &mut counts, tick, &mut ());
+        let result =
+            learner.simulate_file(&mut reader, LearnedLabels::Asked, &mut counts, tick, &mut ());
         (counts, result, reader.skipped())
     }
 
@@ -343,11 +423,18 @@ mod tests {
         let mut counts = RunCounts::default();
         let mut lines = reader(SVMLIGHT, Format::Svmlight, OnError::Skip);
         let tick = |progress: Progress<'_>| progress.run.events < 2;
-        let stopped = learner.simulate_file(&mut lines, &mut counts, tick, &mut ());
+        let stopped =
+            learner.simulate_file(&mut lines, LearnedLabels::Asked, &mut counts, tick, &mut ());
         assert_eq!((stopped, counts.events, learner.learned()), (Err(Error::Interrupted), 2, 2));
         let mut lines = reader(SVMLIGHT, Format::Svmlight, OnError::Skip);
         let before = bytes_of(&learner);
-        let failed = learner.simulate_file(&mut lines, &mut counts, |_| true, &mut Full);
+        let failed = learner.simulate_file(
+            &mut lines,
+            LearnedLabels::Asked,
+            &mut counts,
+            |_| true,
+            &mut Full,
+        );
         assert!(matches!(failed, Err(Error::Output(_))), "not skipped, although lines may be");
         assert_eq!((counts.events, learner.learned()), (2, 2));
         assert!(

@@ -1,41 +1,27 @@
 //! Learning an event: first everything that can fail, then everything that changes the learner.
 
 use crate::error::Error;
-use crate::event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
+use crate::event::{FeatureId, FeatureValue, Names, UNKNOWN};
 use crate::label::{Label, ParsedLabel, Target};
+use crate::learner::Learner;
 use crate::learner::decision::Decision;
-use crate::learner::event_buffer::{EventBuffer, is_left_out};
-use crate::learner::history::FeatureHistory;
-use crate::learner::open_questions::fingerprint;
-use crate::learner::{Learner, known};
+use crate::learner::event_buffer::EventBuffer;
 use crate::model::example::{CachedProducts, Example, Outcome};
 
-/// An event's names, followed by those of the learner's own features.
-struct NamesWithOwn<'a, N: ?Sized> {
-    names: &'a N,
-    given: usize,
-    own: &'static [Name<'static>],
-}
-
-impl<N: Names + ?Sized> Names for NamesWithOwn<'_, N> {
-    fn name(&self, position: usize) -> Name<'_> {
-        match position.checked_sub(self.given) {
-            None => self.names.name(position),
-            Some(index) => self.own[index],
-        }
-    }
-}
-
-/// Which of an event's new names are learned.
-struct Admission {
-    /// Their positions, in the order in which they get ids.
-    new: Vec<usize>,
-    /// The number of names that there was no room for.
-    refused: u64,
+/// What is known of a labelled event beside its features.
+#[derive(Clone, Copy)]
+pub(super) struct LabelContext {
+    /// The number of the event.
+    pub number: u64,
+    /// The weight of the label in the calibration.
+    pub weight: f64,
+    /// What its decision computed, if nothing was learned since.
+    pub products: Option<CachedProducts>,
 }
 
 impl Learner {
-    /// Learn an event of the stream without deciding on it first. True if it had new names.
+    /// Learn an event of the stream without deciding on it first. True if it had new names, which have their ids
+    /// now. If features are evicted, all earlier ids are invalid.
     pub fn learn(
         &mut self,
         event: &mut EventBuffer,
@@ -43,154 +29,138 @@ impl Learner {
         label: &Label,
     ) -> Result<bool, Error> {
         self.observe(event, names)?;
-        if self.model.uses_scaler() {
-            self.model.check(&event.features)?;
-            self.check_learnable(&event.features, names, label)?;
-            self.commit(event, names); // from here on nothing can fail
+        self.reserve_names(event, names)?;
+        if self.commits_first() {
+            self.check_learnable(event, label)?;
+            self.commit(event, names);
         }
-        let grew = self.learn_decided(&mut event.features, names, label, 1.0, None)?;
-        self.commit(event, names);
-        Ok(grew)
+        let context = LabelContext { number: self.seen, weight: 1.0, products: None };
+        self.learn_decided(event, names, label, context)?;
+        Ok(!event.new.is_empty())
     }
 
-    /// Refuse what [`Self::learn_decided`] would refuse of an event that the model can learn, and take the
-    /// memory for its new names. For models that use the scaler, which changes before they learn.
-    pub(super) fn check_learnable(
-        &mut self,
-        features: &[FeatureValue],
-        names: &(impl Names + ?Sized),
-        label: &Label,
-    ) -> Result<(), Error> {
-        self.labels.read(label)?;
-        self.vocabulary.room_for(features.len())?;
-        let own = self.own_names();
-        let names = NamesWithOwn { names, given: features.len() - own.len(), own };
-        let new = (0..features.len()).filter(|&position| features[position].id == UNKNOWN);
-        self.vocabulary.reserve(new.map(|position| names.name(position)))
+    /// Whether the scaler counts an event before the event is learned: if names are evicted, which happens when
+    /// an event is counted.
+    pub(super) fn commits_first(&self) -> bool {
+        self.scaler.is_some() && self.evicts()
     }
 
-    /// Learn the answer to a decision of this learner, now or much later; once. The arguments are those of
-    /// [`Self::learn_decided`].
+    /// Refuse what [`Self::learn_decided`] would refuse of an event that is observed and not yet counted.
+    pub(super) fn check_learnable(&self, event: &EventBuffer, label: &Label) -> Result<(), Error> {
+        let target = self.labels.read(label)?.target;
+        let example = Example {
+            features: event.inputs(),
+            target,
+            number: self.seen,
+            weight: 1.0,
+            history: self.table.history(),
+            per_feature: self.inputs_per_feature(),
+            rows: self.rows_of(self.table.len() + event.new.len()),
+            positives: self.positives + 1,
+            negatives: self.negatives + 1,
+            products: None,
+        };
+        self.model.check_example(&example)
+    }
+
+    /// Learn the answer to a decision of this learner, now or much later; once. The event's features are as
+    /// [`Self::decide`] left them, `products` are those of the decision if nothing was learned since. If features
+    /// are evicted, all earlier ids are invalid.
     pub fn answer(
         &mut self,
         decision: &Decision,
-        features: &mut [FeatureValue],
+        event: &mut EventBuffer,
         names: &(impl Names + ?Sized),
         label: &Label,
         products: Option<CachedProducts>,
-    ) -> Result<bool, Error> {
-        if decision.asked {
-            let given = &features[..features.len() - self.own_names().len()];
-            self.open.check(decision.number, fingerprint(decision.margin, given))?;
-        }
-        let grew = self.learn_decided(features, names, label, decision.weight(), products)?;
+    ) -> Result<(), Error> {
+        self.check_question(decision, &event.features)?;
+        let context = LabelContext { number: decision.number, weight: decision.weight(), products };
+        self.learn_decided(event, names, label, context)?;
         self.open.close(decision.number);
-        Ok(grew)
+        Ok(())
     }
 
-    /// Learn an event that was decided on earlier. `features` are as [`Self::decide`] left them, the
-    /// learner's own at the end. `weight` is the weight of the label in the calibration, `products` are those
-    /// of the decision if nothing was learned since. New names get their ids, which are filled in. True if
-    /// there were any. If features are evicted, all earlier ids are invalid.
+    /// Learn an event that was decided on. Without a scaler its new names become known now; with one they became
+    /// known when the event was observed, and names that are not known any more are left out.
     #[inline]
     pub(super) fn learn_decided(
         &mut self,
-        features: &mut [FeatureValue],
+        event: &mut EventBuffer,
         names: &(impl Names + ?Sized),
         label: &Label,
-        weight: f64,
-        products: Option<CachedProducts>,
-    ) -> Result<bool, Error> {
-        if self.is_closed() && features.iter().any(|feature| feature.id == UNKNOWN) {
-            return self.learn_decided(&mut known(features), names, label, weight, None);
-        }
-        let given = features.len() - self.own_names().len();
-        let names = NamesWithOwn { names, given, own: self.own_names() };
+        mut context: LabelContext,
+    ) -> Result<(), Error> {
         let parsed = self.labels.read(label)?;
-        let admission = self.admit(features, &names)?;
-        if !admission.new.is_empty() {
-            self.vocabulary.reserve(admission.new.iter().map(|&position| names.name(position)))?;
-        }
-        let learnable; // the features left if names were refused
-        let (features, products) = if admission.refused == 0 {
-            (&*features, products)
+        let (closed, enters) = (self.is_closed(), self.scaler.is_none());
+        let mut left_out = 0;
+        if !enters {
+            let unknown =
+                |count, feature: &FeatureValue| count + usize::from(feature.id == UNKNOWN);
+            left_out = event.features.iter().fold(0, unknown); // without a branch per feature
+        } else if closed {
+            event.new.clear(); // the buffer may have served another event
         } else {
-            learnable = known(features);
-            (&learnable[..], None)
+            left_out = self.admit(event, names)?;
+            if !event.new.is_empty() {
+                self.reserve_names(event, names)?;
+                self.expand(event);
+            }
+        }
+        let is_left_out = |feature: &FeatureValue| {
+            feature.id == UNKNOWN || (closed && !self.is_learned(feature.id))
         };
-        let example = self.example(features, parsed.target, admission.new.len(), products);
-        let outcome = self.model.learn(&example, self.scaler.as_ref(), &mut self.draws)?;
+        if closed {
+            left_out = event.features.iter().filter(|feature| is_left_out(feature)).count();
+        }
+        let mut learnable = None; // what is learned, if something is left out
+        if left_out > 0 {
+            let EventBuffer { features, presence, summary, .. } = &*event;
+            let presence = presence.iter().copied().chain(std::iter::repeat(0.0));
+            let kept = features.iter().copied().zip(presence).filter(|(one, _)| !is_left_out(one));
+            let (features, presence) = kept.unzip();
+            let mut kept =
+                EventBuffer { features, presence, summary: *summary, ..EventBuffer::default() };
+            self.expand(&mut kept);
+            learnable = Some(kept);
+            context.products = None;
+        }
+        let (binary, positive) = (self.labels.is_binary(), parsed.target == Target::Class(1));
+        let positives = self.positives + u64::from(binary && positive);
+        let negatives = self.negatives + u64::from(binary && !positive);
+        let new = if event.pending || enters { event.new.len() } else { 0 };
+        let example = Example {
+            features: learnable.as_ref().unwrap_or(event).inputs(),
+            target: parsed.target,
+            number: context.number,
+            weight: context.weight,
+            history: self.table.history(),
+            per_feature: self.inputs_per_feature(),
+            rows: self.rows_of(self.table.len() + new),
+            positives,
+            negatives,
+            products: context.products,
+        };
+        let outcome = self.model.learn(&example, &mut self.draws)?;
 
         // From here on nothing can fail.
-        (self.positives, self.negatives) = (example.positives, example.negatives);
+        (self.positives, self.negatives) = (positives, negatives);
         self.learned += 1;
-        self.learn_label(&parsed, label, &outcome, weight);
-        self.insert_names(&admission.new, &names);
-        for feature in features {
-            self.history[feature.id as usize].note(self.learned);
+        self.learn_label(&parsed, label, &outcome, context.weight);
+        if enters {
+            self.insert_names(&event.new, names);
+        } else {
+            self.commit(event, names);
         }
-        self.refused += admission.refused;
-        self.evict();
-        Ok(!admission.new.is_empty())
-    }
-
-    /// Fill in the ids that an event's new names will get, in the sorted order of the names. Names
-    /// without room, here or in the scaler, keep `UNKNOWN`.
-    fn admit(
-        &self,
-        features: &mut [FeatureValue],
-        names: &NamesWithOwn<'_, impl Names + ?Sized>,
-    ) -> Result<Admission, Error> {
-        let mut new: Vec<usize> = Vec::new();
-        let unknown = |some, feature: &FeatureValue| some | (feature.id == UNKNOWN);
-        if features.iter().fold(false, unknown) {
-            new.extend((0..features.len()).filter(|&i| features[i].id == UNKNOWN));
-            new.sort_unstable_by(|&a, &b| names.name(a).cmp(&names.name(b)));
+        let own = 0..self.own_names().len() as FeatureId;
+        let learned = &learnable.as_ref().unwrap_or(event).features;
+        self.table.note_learned(learned.iter().map(|feature| feature.id), self.learned);
+        self.table.note_learned(own, self.learned);
+        self.refused += if closed { 0 } else { left_out as u64 };
+        if enters {
+            self.evict(event);
         }
-        let refused = self.remove_refused(&mut new, features, names.given);
-        self.vocabulary.room_for(new.len())?;
-        for (rank, &position) in new.iter().enumerate() {
-            features[position].id = (self.vocabulary.len() + rank) as FeatureId;
-        }
-        Ok(Admission { new, refused })
-    }
-
-    /// Remove the new names that there is no room for; returns how many.
-    fn remove_refused(&self, new: &mut Vec<usize>, features: &[FeatureValue], given: usize) -> u64 {
-        let (Some(capacity), false) = (self.config.capacity, new.is_empty()) else { return 0 };
-        let carried = features[..given].iter().filter(|feature| feature.id != UNKNOWN).count();
-        let mut room = capacity.room(self.given_names(), carried);
-        let all = new.len();
-        new.retain(|&position| {
-            let own = position >= given;
-            let left_out = self.scaler.is_some() && is_left_out(features[position].value);
-            let admitted = own || (room > 0 && !left_out);
-            room -= usize::from(admitted && !own);
-            admitted
-        });
-        (all - new.len()) as u64
-    }
-
-    /// The example for the model.
-    fn example<'a>(
-        &self,
-        features: &'a [FeatureValue],
-        target: Target,
-        new: usize,
-        products: Option<CachedProducts>,
-    ) -> Example<'a> {
-        let binary = self.labels.is_binary();
-        let positive = binary && target == Target::Class(1);
-        let known = self.vocabulary.len();
-        Example {
-            features,
-            target,
-            known,
-            names: known + new,
-            positives: self.positives + u64::from(positive),
-            negatives: self.negatives + u64::from(binary && !positive),
-            products,
-        }
+        Ok(())
     }
 
     /// Pass a label to the known labels, the query rule and the calibration.
@@ -201,27 +171,14 @@ impl Learner {
             self.calibration.learn(outcome.scores.as_slice(), class, weight);
         }
     }
-
-    /// Add new names to the vocabulary and to what is kept per name.
-    fn insert_names(&mut self, new: &[usize], names: &NamesWithOwn<'_, impl Names + ?Sized>) {
-        for &position in new {
-            let name = names.name(position);
-            let id = self.vocabulary.insert(name);
-            self.history.push(FeatureHistory::new(self.learned));
-            if let Some(index) = position.checked_sub(names.given) {
-                self.own_ids[index] = id;
-            }
-            if let Some(scaler) = &mut self.scaler {
-                scaler.on_learned(name);
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::capacity::EvictionPolicy;
+    use crate::event::{FeatureId, Name};
+    use crate::feature_history::FeatureHistory;
     use crate::learner::Config;
     use crate::learner::own_features::OwnFeatures;
     use crate::learner::testing::{
@@ -236,7 +193,8 @@ mod tests {
         let (mut buffer, names) = (looked_up(learner, event).unwrap(), names_of(event));
         let decision = learner.decide(&mut buffer, &names[..]).unwrap();
         let products = Some(decision.products());
-        learner.learn_decided(&mut buffer.features, &names[..], label, 1.0, products).unwrap();
+        let context = LabelContext { number: decision.number, weight: 1.0, products };
+        learner.learn_decided(&mut buffer, &names[..], label, context).unwrap();
     }
 
     #[test]
@@ -249,7 +207,7 @@ mod tests {
                 decide_then_learn(&mut decided, event, &label);
             }
             assert_eq!(known_names(&at_once), known_names(&decided));
-            for id in 0..at_once.vocabulary_len() as FeatureId {
+            for id in 0..at_once.names() as FeatureId {
                 assert_eq!(at_once.weight(id, 0).to_bits(), decided.weight(id, 0).to_bits());
                 assert_eq!(at_once.history(id), decided.history(id));
             }
@@ -312,9 +270,9 @@ mod tests {
         let mut late = looked_up(&learner, &event).unwrap();
         learner.decide(&mut late, &names[..]).unwrap();
         learn(&mut learner, &[("y", 1.0)], &Label::Bool(false)).unwrap(); // y is known by now
-        learner.find_ids(&names[..], &mut late.features).unwrap();
-        let label = Label::Bool(true);
-        assert!(learner.learn_decided(&mut late.features, &names[..], &label, 1.0, None).unwrap());
+        learner.look_up(&names[..], &mut late).unwrap();
+        let context = LabelContext { number: 1, weight: 1.0, products: None };
+        learner.learn_decided(&mut late, &names[..], &Label::Bool(true), context).unwrap();
         assert_eq!(known_names(&learner), ["'y'", "'x'"]);
         // y had the weight −1: q = −2, loss 3, ‖x‖² = 5
         assert_eq!((weight(&learner, "x"), weight(&learner, "y")), (0.6, -1.0 + 1.2));
@@ -340,7 +298,19 @@ mod tests {
         decide_then_learn(&mut decided, &[("b", 4.0), ("a", 2.0)], &Label::Bool(true));
         assert_eq!(weight(&decided, "a"), 0.5); // not with the ‖x‖² = 20 of the decision
         learn(&mut learner, &[("c", 1.0)], &Label::Bool(true)).unwrap(); // nothing is left of it
-        assert_eq!((learner.vocabulary_len(), learner.refused(), learner.learned()), (1, 2, 2));
+        assert_eq!((learner.names(), learner.refused(), learner.learned()), (1, 2, 2));
+    }
+
+    #[test]
+    fn names_without_room_keep_their_places_in_the_event() {
+        for scaled in [false, true] {
+            let mut learner = learner(Config { scaled, ..limited(1, EvictionPolicy::Refuse) });
+            let event = [("b", 4.0), ("a", 2.0)];
+            let (mut buffer, names) = (looked_up(&learner, &event).unwrap(), names_of(&event));
+            learner.learn(&mut buffer, &names[..], &Label::Bool(true)).unwrap();
+            let ids: Vec<FeatureId> = buffer.features.iter().map(|feature| feature.id).collect();
+            assert_eq!(ids, [UNKNOWN, 0]); // who reads them by position finds its own
+        }
     }
 
     #[test]

@@ -1,17 +1,20 @@
 //! A learner: a model together with what all models share: names, labels, questions, counters, the
 //! running scaler.
 
+mod admission;
 pub mod batch;
 pub mod decision;
+pub mod decision_bytes;
 pub mod decision_writer;
 pub mod event_buffer;
 mod eviction;
+mod external;
 pub mod file;
-pub mod history;
 mod learning;
 mod observing;
 mod open_questions;
 pub mod own_features;
+pub mod prediction_writer;
 mod resolve;
 pub mod snapshot;
 mod stepping;
@@ -19,20 +22,20 @@ mod stepping;
 use crate::capacity::{Capacity, EvictionPolicy};
 use crate::error::Error;
 use crate::event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
+use crate::feature_history::FeatureHistory;
+use crate::feature_table::FeatureTable;
 use crate::label::{Label, Labels};
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
-use crate::learner::history::FeatureHistory;
 use crate::learner::open_questions::{OpenQuestions, fingerprint};
 use crate::learner::own_features::OwnFeatures;
 use crate::model::dual_logistic::LARGEST_NORM;
 use crate::model::example::{Score, finite_norm, squared_norm};
 use crate::model::{Model, ModelConfig};
 use crate::rules::calibration::Calibration;
-use crate::rules::query::{Query, QueryContext, QueryRule, Scaled};
+use crate::rules::query::{Quantile, Query, QueryContext, QueryRule, Scaled, Told};
 use crate::scaling::RunningScaler;
 use crate::storage::rng::Generator;
-use crate::storage::vocabulary::Vocabulary;
 
 /// Every model can learn an event whose ‖x‖² is at most this; what is longer is looked at more closely.
 const SAFE_NORM: f64 = LARGEST_NORM;
@@ -53,13 +56,22 @@ pub struct Config {
     pub seed: u64,
 }
 
+/// What a part of a margin belongs to: the value or the presence of the feature at a position of the event, or
+/// one of the learner's own features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Value(usize),
+    Presence(usize),
+    Own(Name<'static>),
+}
+
 #[derive(Clone, Debug)]
 pub struct Learner {
     config: Config,
-    vocabulary: Vocabulary,
+    /// All names; the learner's own features are the first.
+    table: FeatureTable,
     model: Model,
     scaler: Option<RunningScaler>,
-    history: Vec<FeatureHistory>,
     labels: Labels,
     query: Query,
     calibration: Calibration,
@@ -69,8 +81,6 @@ pub struct Learner {
     draws: Generator,
     /// Questions that wait for their answer.
     open: OpenQuestions,
-    /// Ids of the learner's own features, in order; `UNKNOWN` until they are learned.
-    own_ids: Vec<FeatureId>,
     identity: u64,
     positives: u64,
     negatives: u64,
@@ -83,25 +93,28 @@ pub struct Learner {
 
 impl Learner {
     pub fn new(config: Config) -> Result<Self, Error> {
-        let model = Model::new(config.model, config.labels.vectors())?;
+        let mut model = Model::new(config.model, config.labels.vectors())?;
         if config.capacity.is_some() && !model.can_evict() {
             return Err(Error::Parameter("max_features: this model cannot be bounded.".to_owned()));
         }
         let coins = Generator::from_seed(config.seed);
         let mut draws = coins.jumped();
         let summarizes = config.own == OwnFeatures::Summary;
+        let mut table = FeatureTable::default();
+        for &name in config.own.names() {
+            table.insert(name);
+        }
+        model.set_rows(table.len() * if config.scaled { 2 } else { 1 });
         Ok(Self {
             model,
-            scaler: config.scaled.then(|| RunningScaler::new(summarizes, config.capacity)),
+            scaler: config.scaled.then(|| RunningScaler::new(summarizes, config.own.names().len())),
             labels: config.labels.clone(),
-            vocabulary: Vocabulary::default(),
-            history: Vec::new(),
+            table,
             query: Query::new(config.query, &mut draws),
             calibration: Calibration::default(),
             coins,
             draws,
             open: OpenQuestions::default(),
-            own_ids: vec![UNKNOWN; config.own.names().len()],
             identity: identity_of(&config),
             config,
             positives: 0,
@@ -153,36 +166,49 @@ impl Learner {
         &self.labels
     }
 
-    pub fn vocabulary_len(&self) -> usize {
-        self.vocabulary.len()
+    /// The number of names in the feature table. The first are the learner's own.
+    pub fn names(&self) -> usize {
+        self.table.len()
     }
 
     pub fn id(&self, name: Name<'_>) -> FeatureId {
-        self.vocabulary.id(name)
+        self.table.id(name)
     }
 
     pub fn name(&self, id: FeatureId) -> Name<'_> {
-        self.vocabulary.name(id)
+        self.table.name(id)
     }
 
     pub fn history(&self, id: FeatureId) -> FeatureHistory {
-        self.history[id as usize]
+        self.table.history()[id as usize]
+    }
+
+    /// Whether a feature was learned. With a scaler, features of events that were not are known too.
+    pub fn is_learned(&self, id: FeatureId) -> bool {
+        self.history(id).is_learned()
     }
 
     /// The weight of a feature in a weight vector (0 if binary, else the class).
     pub fn weight(&self, id: FeatureId, vector: usize) -> f64 {
-        self.model.weight(id, vector)
+        self.model.weight(id * self.inputs_per_feature(), vector)
+    }
+
+    /// With a scaler: the weight of a feature's presence.
+    pub fn presence_weight(&self, id: FeatureId, vector: usize) -> f64 {
+        if self.scaler.is_none() {
+            return 0.0;
+        }
+        self.model.weight(id * self.inputs_per_feature() + 1, vector)
+    }
+
+    /// Changes of concept found: the first event after each, labels learned when it was found, and why.
+    pub fn changes(&self) -> Vec<(u64, u64, &'static str)> {
+        self.model.changes()
     }
 
     /// A sentence on the state of the model beside its weights.
     pub fn note(&self) -> Option<String> {
         self.model.note()
-    }
-
-    /// The number of names learned, or observed by the scaler if those are more.
-    pub fn name_count(&self) -> usize {
-        let observed = self.scaler.as_ref().map_or(0, |scaler| scaler.vocabulary().len());
-        self.vocabulary.len().max(observed)
     }
 
     /// Whether values are scaled.
@@ -207,10 +233,9 @@ impl Learner {
         })
     }
 
-    /// Names learned from events, without the learner's own features.
+    /// The number of names without the learner's own.
     fn given_names(&self) -> usize {
-        let own = self.own_ids.iter().filter(|&&id| id != UNKNOWN).count();
-        self.vocabulary.len() - own
+        self.table.len() - self.own_names().len()
     }
 
     /// The index of the predicted label, and the margin. Changes nothing.
@@ -255,19 +280,56 @@ impl Learner {
         event: &mut EventBuffer,
         names: &(impl Names + ?Sized),
     ) -> Result<Decision, Error> {
+        self.decide_told(event, names, Told::default())
+    }
+
+    /// The same for an event whose rate or outcome is given.
+    pub fn decide_told(
+        &mut self,
+        event: &mut EventBuffer,
+        names: &(impl Names + ?Sized),
+        told: Told,
+    ) -> Result<Decision, Error> {
+        self.check_told(told)?;
         self.observe(event, names)?;
+        self.reserve_names(event, names)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
-        let decision = self.ask(&event.features, scaled)?;
+        let decision = self.ask(event.inputs(), scaled, told)?;
         self.commit(event, names);
         if decision.asked {
-            self.open_question(&decision, &event.features);
+            self.open_question(&decision, event);
         }
         Ok(decision)
     }
 
-    fn open_question(&mut self, decision: &Decision, features: &[FeatureValue]) {
-        let given = &features[..features.len() - self.own_ids.len()];
-        self.open.add(decision.number, fingerprint(decision.margin, given));
+    /// Refuse a rate that this learner's query rule cannot use, and what is no rate and no probability.
+    fn check_told(&self, told: Told) -> Result<(), Error> {
+        let refused = |text: String| Err(Error::Parameter(format!("decide_one: {text}")));
+        if let Some(rate) = told.rate {
+            if !(0.0..=1.0).contains(&rate) {
+                return refused(format!("rate must be a number from 0 to 1, got {rate}."));
+            }
+            if !self.query.takes_rate() {
+                return refused(
+                    "rate is for query rules that have one for each event (Random, Quota without a \
+                     total, Budget, Quantile); this learner's has none."
+                        .to_owned(),
+                );
+            }
+        }
+        match told.outcome {
+            Some((_, probability)) if !(0.0..=1.0).contains(&probability) => refused(format!(
+                "the probability of an outcome must be a number from 0 to 1, got {probability}."
+            )),
+            Some((true, 0.0)) => refused(
+                "an outcome that was asked for must have a probability above 0, got 0.".to_owned(),
+            ),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn open_question(&mut self, decision: &Decision, event: &EventBuffer) {
+        self.open.add(decision.number, fingerprint(decision.margin, &event.features));
     }
 
     /// A number that learners with the same parameters share, and others hardly ever.
@@ -280,21 +342,27 @@ impl Learner {
     pub fn query(&mut self, features: &[FeatureValue]) -> Result<bool, Error> {
         let scaled = match &self.scaler {
             None => Scaled::No,
-            Some(scaler) if scaler.vocabulary().len() == 0 => Scaled::Nothing,
+            Some(scaler) if scaler.rounds() == 0 => Scaled::Nothing,
             Some(_) => Scaled::Running,
         };
-        Ok(self.ask(features, scaled)?.asked)
+        Ok(self.ask(features, scaled, Told::default())?.asked)
     }
 
     #[inline]
-    fn ask(&mut self, features: &[FeatureValue], scaled: Scaled) -> Result<Decision, Error> {
-        let score = self.model.score(features, &self.draws)?;
-        if score.squared_norm.is_none_or(|norm| norm > SAFE_NORM) {
+    fn ask(
+        &mut self,
+        features: &[FeatureValue],
+        scaled: Scaled,
+        told: Told,
+    ) -> Result<Decision, Error> {
+        let score = self.model.score_next(features, &self.draws)?;
+        // Scaled events are never long.
+        if self.scaler.is_none() && score.squared_norm.is_none_or(|norm| norm > SAFE_NORM) {
             self.model.check(features)?; // nothing is asked that cannot be learned
         }
         let context = self.query_context(&score, features, scaled)?;
         let coin = self.coins.uniform();
-        let decision = Decision::new(self.seen + 1, &score, self.query.ask(&context, coin));
+        let decision = Decision::new(self.seen + 1, &score, self.query.ask(&context, coin, told));
         self.seen += 1;
         self.asked += u64::from(decision.asked);
         Ok(decision)
@@ -313,26 +381,44 @@ impl Learner {
         } else {
             score.squared_norm.map_or_else(|| squared_norm(features), finite_norm)?
         };
-        let given = &features[..features.len() - self.own_ids.len()];
+        let given = &features[..features.len() - self.own_names().len()];
+        let first = self.asked < Quantile::FIRST_QUESTIONS;
         Ok(QueryContext {
             t: self.seen + 1,
             asked: self.asked,
             confidence: score.confidence,
             squared_norm,
             learned: self.learned,
-            all_zero: self.learned == 0 && given.iter().all(|feature| feature.value == 0.0),
+            all_zero: first && given.iter().all(|feature| feature.value == 0.0),
             scaled,
         })
     }
 
     /// What each feature adds to the margin, and what [`Self::decide`] would decide. Changes
     /// nothing.
-    pub fn explain(&self, features: &[FeatureValue]) -> Result<(Vec<f64>, Decision), Error> {
+    pub fn explain(&self, event: &EventBuffer) -> Result<(Vec<(Part, f64)>, Decision), Error> {
+        let decision = self.would_decide(event.inputs())?;
+        let amounts = self.model.contributions(event.inputs(), &self.draws);
+        let mut parts = Vec::with_capacity(amounts.len());
+        for (position, feature) in event.features.iter().enumerate() {
+            if self.scaler.is_none() || feature.id != UNKNOWN {
+                parts.push(Part::Value(position));
+            }
+            if self.scaler.is_some() && feature.id != UNKNOWN && event.presence[position] != 0.0 {
+                parts.push(Part::Presence(position));
+            }
+        }
+        parts.extend(self.own_names().iter().map(|&name| Part::Own(name)));
+        Ok((parts.into_iter().zip(amounts).collect(), decision))
+    }
+
+    /// What [`Self::decide`] would decide. Changes nothing.
+    pub fn would_decide(&self, features: &[FeatureValue]) -> Result<Decision, Error> {
         let score = self.model.score(features, &self.draws)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
         let context = self.query_context(&score, features, scaled)?;
-        let decision = Decision::new(self.seen + 1, &score, self.query.clone().ask(&context, 1.0));
-        Ok((self.model.contributions(features, &self.draws), decision))
+        let said = self.query.clone().ask(&context, 1.0, Told::default());
+        Ok(Decision::new(self.seen + 1, &score, said))
     }
 
     /// Further numbers of the model about an event, by name. Changes nothing.
@@ -362,7 +448,7 @@ mod tests {
     use super::*;
     use crate::learner::testing::{
         PA, after_stream, bytes_of, config, decide, every_kind, known_names, learn, learner,
-        limited, linear, spring, transformed, weight,
+        limited, linear, looked_up, spring, transformed, weight,
     };
     use crate::model::rfesl::RfeslConfig;
 
@@ -373,12 +459,15 @@ mod tests {
         for config in every_kind() {
             let learner = after_stream(config);
             let before = bytes_of(&learner);
-            let features = transformed(&learner, EVENT);
+            let mut event = looked_up(&learner, EVENT).unwrap();
+            learner.transform(&mut event).unwrap();
+            let features = event.inputs().to_vec();
             let (class, margin) = learner.predict(&features).unwrap();
-            let (parts, decision) = learner.explain(&features).unwrap();
+            let (parts, decision) = learner.explain(&event).unwrap();
             assert_eq!((decision.class, decision.margin), (class, margin));
             assert_eq!(parts.len(), features.len());
-            assert!((parts.iter().sum::<f64>() - margin).abs() < 1e-12, "{parts:?} {margin}");
+            let sum: f64 = parts.iter().map(|(_, amount)| amount).sum();
+            assert!((sum - margin).abs() < 1e-12, "{parts:?} {margin}");
             if !learner.labels().is_number() {
                 let shares = learner.probabilities(&features).unwrap();
                 assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
@@ -398,7 +487,9 @@ mod tests {
         ] {
             let mut learner = learner(Config { query: rule, ..linear(PA) });
             learn(&mut learner, &[("a", 1.0)], &Label::Bool(true)).unwrap();
-            let (_, decision) = learner.explain(&transformed(&learner, &[("a", 1.0)])).unwrap();
+            let mut event = looked_up(&learner, &[("a", 1.0)]).unwrap();
+            learner.transform(&mut event).unwrap();
+            let (_, decision) = learner.explain(&event).unwrap();
             assert_eq!(decision.query_probability, probability);
             assert_eq!(decision.asked, probability == 1.0);
         }
@@ -412,7 +503,7 @@ mod tests {
             (0..4).map(|_| u64::from(decide(&mut learner, EVENT).unwrap().asked)).sum();
         assert_eq!((learner.seen(), learner.asked(), learner.learned()), (4, 2, 0));
         assert_eq!(asked, 2);
-        assert_eq!(learner.vocabulary_len(), 0); // deciding learns no names
+        assert_eq!(learner.names(), 0); // without a scaler deciding learns no names
     }
 
     #[test]
@@ -466,19 +557,19 @@ mod tests {
         let mut learner =
             learner(Config { own: OwnFeatures::Intercept, ..limited(2, EvictionPolicy::Refuse) });
         learn(&mut learner, &[("a", 1.0)], &Label::Bool(true)).unwrap();
-        assert_eq!(known_names(&learner), ["'(intercept)'", "'a'"]);
+        assert_eq!(known_names(&learner), ["'a'"]);
         assert_eq!(weight(&learner, "(intercept)"), 0.5); // loss 1, ‖x‖² = 1 + 1
         assert_eq!((learner.given_names(), learner.is_full()), (1, false));
         learn(&mut learner, &[("b", 1.0), ("c", 1.0)], &Label::Bool(true)).unwrap();
         assert_eq!((learner.given_names(), learner.is_full(), learner.refused()), (2, true, 1));
-        assert_eq!(learner.vocabulary_len(), 3);
+        assert_eq!(learner.names(), 3);
     }
 
     #[test]
-    fn the_name_count_includes_names_that_were_only_observed() {
+    fn names_that_were_only_observed_are_known_but_not_learned() {
         let mut learner = learner(Config { scaled: true, ..linear(PA) });
         decide(&mut learner, EVENT).unwrap();
-        assert_eq!((learner.vocabulary_len(), learner.name_count()), (0, 3));
+        assert_eq!((learner.names(), learner.is_learned(0)), (3, false));
     }
 
     #[test]

@@ -4,135 +4,146 @@
 use crate::error::Error;
 use crate::event::{FeatureId, FeatureValue, Names, UNKNOWN};
 use crate::learner::Learner;
-use crate::learner::event_buffer::{EventBuffer, LEFT_OUT, SelectedNames};
+use crate::learner::event_buffer::EventBuffer;
 
 impl Learner {
-    /// Find the ids of an event's features, and of their statistics in the scaler.
+    /// Find the ids of an event's features.
+    ///
+    /// Ids other than `UNKNOWN` are kept: the caller has found them earlier, and [`Self::evicted`]
+    /// has not grown since.
     pub fn look_up(
         &self,
         names: &(impl Names + ?Sized),
         event: &mut EventBuffer,
     ) -> Result<(), Error> {
-        self.find_ids(names, &mut event.features)?;
-        self.find_stats_ids(names, event);
-        Ok(())
-    }
-
-    /// Find the ids of an event's features.
-    ///
-    /// Ids other than `UNKNOWN` are kept: the caller has found them earlier, and [`Self::evicted`]
-    /// has not grown since.
-    pub fn find_ids(
-        &self,
-        names: &(impl Names + ?Sized),
-        features: &mut [FeatureValue],
-    ) -> Result<(), Error> {
-        for (position, feature) in features.iter_mut().enumerate() {
+        for (position, feature) in event.features.iter_mut().enumerate() {
             if feature.id == UNKNOWN {
                 let name = names.name(position);
-                let check = self.config.own.check(name).and_then(|()| name.check_length());
-                check.map_err(|text| Error::Event(format!("event: {text}")))?;
-                feature.id = self.vocabulary.id(name);
+                self.check_name(name).map_err(|text| Error::Event(format!("event: {text}")))?;
+                feature.id = self.table.id(name);
             }
         }
         Ok(())
-    }
-
-    /// Find the ids of their statistics in the scaler; ids other than `UNKNOWN` are kept.
-    fn find_stats_ids(&self, names: &(impl Names + ?Sized), event: &mut EventBuffer) {
-        if let Some(scaler) = &self.scaler {
-            event.stats_ids.resize(event.features.len(), UNKNOWN);
-            for (position, stats_id) in event.stats_ids.iter_mut().enumerate() {
-                if *stats_id == UNKNOWN {
-                    *stats_id = scaler.stats_id(names.name(position));
-                }
-            }
-        }
     }
 
     /// Bring an event that is not part of the stream into the form that the model uses. Changes
     /// nothing but the event.
     pub fn transform(&self, event: &mut EventBuffer) -> Result<(), Error> {
         if let Some(scaler) = &self.scaler {
-            let EventBuffer { features, stats_ids, stats, .. } = event;
-            event.summary = scaler.transform(stats_ids, features, stats)?;
+            let EventBuffer { features, presence, stats, summary, .. } = &mut *event;
+            *summary = scaler.transform(features, presence, stats)?;
         }
-        self.add_own(event);
+        self.expand(event);
         Ok(())
     }
 
-    /// The same for an event of the stream, which the scaler counts. Only [`Self::commit`] stores
-    /// the new statistics.
+    /// The same for an event of the stream, which the scaler counts. Its new names get their ids. Only
+    /// [`Self::commit`] makes the names known and stores the new statistics.
     pub(super) fn observe(
         &self,
         event: &mut EventBuffer,
         names: &(impl Names + ?Sized),
     ) -> Result<(), Error> {
+        event.pending = false;
         if let Some(scaler) = &self.scaler {
-            event.counted = scaler.room(&event.stats_ids).map(|room| counted(event, names, room));
-            let EventBuffer { features, stats_ids, stats, .. } = event;
-            event.summary = match &event.counted {
-                None => scaler.observe(stats_ids, features, stats)?,
-                Some(positions) => {
-                    let ids: Vec<FeatureId> = positions.iter().map(|&i| stats_ids[i]).collect();
-                    let mut some: Vec<FeatureValue> =
-                        positions.iter().map(|&i| features[i]).collect();
-                    let summary = scaler.observe(&ids, &mut some, stats)?;
-                    for feature in features.iter_mut() {
-                        feature.value = LEFT_OUT;
-                    }
-                    for (&position, feature) in positions.iter().zip(some) {
-                        features[position].value = feature.value + 0.0; // never −0
-                    }
-                    summary
+            self.admit(event, names)?;
+            let EventBuffer { features, presence, stats, summary, .. } = &mut *event;
+            if self.config.capacity.is_none() || features.iter().all(is_known) {
+                *summary = scaler.observe(features, presence, stats)?;
+            } else {
+                // What has no room counts as absent.
+                let mut known = features.iter().copied().filter(is_known).collect::<Vec<_>>();
+                let mut known_presence = Vec::new();
+                *summary = scaler.observe(&mut known, &mut known_presence, stats)?;
+                presence.clear();
+                presence.resize(features.len(), 0.0);
+                for feature in features.iter_mut() {
+                    feature.value = 0.0;
                 }
-            };
-            if self.config.capacity.is_some() && event.counted.is_none() {
-                event.features.iter_mut().for_each(|feature| feature.value += 0.0);
+                let places = features.iter_mut().zip(presence).filter(|(f, _)| is_known(f));
+                for ((place, there), scaled) in places.zip(known.iter().zip(&known_presence)) {
+                    (*place, *there) = (*scaled.0, *scaled.1);
+                }
             }
             event.pending = true;
+        } else {
+            event.new.clear();
         }
-        self.add_own(event);
+        self.expand(event);
         Ok(())
     }
 
-    /// Store the statistics of an observed event, unless that was done already.
+    /// Make the new names of an observed event known and store its statistics, unless that was done already.
+    /// Evicts names if there are too many.
     pub(super) fn commit(&mut self, event: &mut EventBuffer, names: &(impl Names + ?Sized)) {
-        if let (Some(scaler), true) = (&mut self.scaler, event.pending) {
-            event.pending = false;
-            let Some(positions) = event.counted.take() else {
-                scaler.commit(&event.stats, &mut event.stats_ids, &event.features, names);
-                return;
-            };
-            let mut ids: Vec<FeatureId> = positions.iter().map(|&i| event.stats_ids[i]).collect();
-            let features: Vec<FeatureValue> =
-                positions.iter().map(|&i| event.features[i]).collect();
-            let names = SelectedNames { names, positions: &positions };
-            scaler.commit(&event.stats, &mut ids, &features, &names);
-            for (&position, stats_id) in positions.iter().zip(ids) {
-                event.stats_ids[position] = stats_id;
-            }
+        if !std::mem::take(&mut event.pending) {
+            return;
         }
+        self.insert_names(&event.new, names);
+        self.model.set_rows(self.rows_of(self.table.len()));
+        let Some(scaler) = &mut self.scaler else { return };
+        if self.config.capacity.is_none() || event.features.iter().all(is_known) {
+            scaler.commit(&event.stats, &event.features, self.table.len());
+        } else {
+            let known = event.features.iter().copied().filter(is_known).collect::<Vec<_>>();
+            scaler.commit(&event.stats, &known, self.table.len());
+        }
+        self.evict(event);
     }
 
-    /// Add the learner's own features to the end of an event.
-    pub fn add_own(&self, event: &mut EventBuffer) {
-        let (mut ids, features) = (self.own_ids.iter(), &mut event.features);
-        self.config.own.for_each(event.summary, |value| {
-            features.extend(ids.next().map(|&id| FeatureValue { id, value }));
+    /// Fill in the inputs of an event whose features have their ids and their values. With a scaler a feature has
+    /// two rows in the model, for its value and for its presence; a feature without an id has none.
+    pub fn expand(&self, event: &mut EventBuffer) {
+        let own = self.config.own;
+        if self.scaler.is_none() && own.names().is_empty() {
+            event.expanded = None;
+            return;
+        }
+        let EventBuffer { features, presence, summary, expanded, .. } = event;
+        let inputs = expanded.get_or_insert_default();
+        inputs.clear();
+        let inputs_per_feature = self.inputs_per_feature();
+        let plain = |all, (feature, &presence): (&FeatureValue, &f64)| {
+            all & (presence == 0.0) & is_known(feature)
+        };
+        if self.scaler.is_some() && features.iter().zip(presence.iter()).fold(true, plain) {
+            let row = |f: &FeatureValue| FeatureValue { id: f.id * inputs_per_feature, ..*f };
+            inputs.extend(features.iter().map(row));
+        } else if self.scaler.is_some() {
+            for (feature, &presence) in features.iter().zip(presence.iter()) {
+                if is_known(feature) {
+                    let row = feature.id * inputs_per_feature;
+                    let value = FeatureValue { id: row, value: feature.value };
+                    if presence == 0.0 {
+                        inputs.push(value);
+                    } else {
+                        inputs.extend([value, FeatureValue { id: row + 1, value: presence }]);
+                    }
+                }
+            }
+        } else {
+            inputs.extend_from_slice(features);
+        }
+        let mut id = 0; // they are the first of the table
+        own.for_each(*summary, |value| {
+            inputs.push(FeatureValue { id, value });
+            id += inputs_per_feature;
         });
+    }
+
+    /// How many rows of the model a feature has.
+    pub(super) fn inputs_per_feature(&self) -> FeatureId {
+        if self.scaler.is_some() { 2 } else { 1 }
+    }
+
+    /// The rows of the model for so many features.
+    pub(super) fn rows_of(&self, names: usize) -> usize {
+        names * self.inputs_per_feature() as usize
     }
 }
 
-/// The positions of the features that the scaler counts, if it has no room for all new names: the
-/// known names and the first `room` new ones in sorted order.
-fn counted(event: &EventBuffer, names: &(impl Names + ?Sized), room: usize) -> Vec<usize> {
-    let (mut new, mut positions): (Vec<usize>, Vec<usize>) =
-        (0..event.stats_ids.len()).partition(|&position| event.stats_ids[position] == UNKNOWN);
-    new.sort_unstable_by(|&a, &b| names.name(a).cmp(&names.name(b)));
-    positions.extend(&new[..room]);
-    positions.sort_unstable();
-    positions
+fn is_known(feature: &FeatureValue) -> bool {
+    feature.id != UNKNOWN
 }
 
 #[cfg(test)]
@@ -140,11 +151,12 @@ mod tests {
     use super::*;
     use crate::capacity::{Capacity, EvictionPolicy};
     use crate::event::Name;
+    use crate::label::Label;
     use crate::learner::Config;
-    use crate::learner::event_buffer::is_left_out;
+    use crate::learner::learning::LabelContext;
     use crate::learner::testing::{
-        PA, after_stream, buffer_of, bytes_of, decide, every_kind, learner, linear, looked_up,
-        names_of, spring, transformed,
+        PA, after_stream, buffer_of, bytes_of, every_kind, learner, linear, looked_up, names_of,
+        spring, transformed,
     };
     use crate::rules::query::QueryRule;
 
@@ -171,7 +183,8 @@ mod tests {
         let before = bytes_of(&learner);
         learner.commit(&mut event, &names[..]);
         assert!(bytes_of(&learner) == before);
-        assert_eq!(event.stats_ids, [0, 1, 2]);
+        let ids: Vec<u32> = event.features.iter().map(|feature| feature.id).collect();
+        assert_eq!(ids, [0, 1, 2]);
     }
 
     #[test]
@@ -183,55 +196,43 @@ mod tests {
     }
 
     #[test]
-    fn own_features_are_added_to_the_end_with_their_ids() {
+    fn with_a_scaler_a_feature_has_a_value_and_a_presence_and_own_features_are_at_the_end() {
         let learner = after_stream(spring(QueryRule::All));
-        let mut event = EventBuffer { summary: [0.25, -0.5], ..buffer_of([1.0]) };
-        learner.add_own(&mut event);
-        let own = ["(factor)", "(energy)", "(intercept)"].map(|name| learner.id(Name::Text(name)));
-        assert!(!own.contains(&UNKNOWN));
-        for (feature, (id, value)) in
-            event.features[1..].iter().zip(own.iter().zip([0.25, -0.5, 0.3]))
-        {
-            assert_eq!((feature.id, feature.value), (*id, value));
-        }
+        let mut event = EventBuffer {
+            summary: [0.25, -0.5],
+            presence: vec![0.0, 0.75, 0.5],
+            ..buffer_of([1.0, 2.0, 3.0])
+        };
+        (event.features[0].id, event.features[1].id) = (4, 3); // the third is unknown
+        learner.expand(&mut event);
+        let inputs: Vec<(u32, f64)> = event.inputs().iter().map(|f| (f.id, f.value)).collect();
+        let own = [(0, 0.25), (2, -0.5), (4, 0.3)];
+        assert_eq!(inputs, [&[(8, 1.0), (6, 2.0), (7, 0.75)][..], &own].concat());
     }
 
     #[test]
     fn ids_that_were_found_earlier_are_not_looked_up_again() {
         let learner = after_stream(linear(PA));
-        let mut features =
-            [FeatureValue { id: 77, value: 1.0 }, FeatureValue { id: UNKNOWN, value: 1.0 }];
-        learner.find_ids(&[Name::Text("a"), Name::Text("a")][..], &mut features).unwrap();
-        assert_eq!((features[0].id, features[1].id), (77, learner.id(Name::Text("a"))));
+        let mut event = buffer_of([1.0, 1.0]);
+        event.features[0].id = 77;
+        learner.look_up(&[Name::Text("a"), Name::Text("a")][..], &mut event).unwrap();
+        let ids = [event.features[0].id, event.features[1].id];
+        assert_eq!(ids, [77, learner.id(Name::Text("a"))]);
     }
 
     #[test]
-    fn names_without_room_in_the_scaler_are_marked_by_negative_zeros() {
+    fn names_without_room_count_as_absent_and_stay_unknown() {
         let capacity = Some(Capacity { most: 2, policy: EvictionPolicy::Oldest });
         let mut learner = learner(Config { scaled: true, capacity, ..linear(PA) });
         let event = [("c", 1.0), ("b", 2.0), ("a", 0.0)];
         let (mut buffer, names) = (looked_up(&learner, &event).unwrap(), names_of(&event));
         learner.decide(&mut buffer, &names[..]).unwrap();
-        let left_out: Vec<bool> =
-            buffer.features.iter().map(|feature| is_left_out(feature.value)).collect();
-        assert_eq!(left_out, [true, false, false]); // the first two in sorted order have room
-        assert_eq!(buffer.stats_ids, [UNKNOWN, 0, 1]);
-        assert_eq!(learner.name_count(), 2);
-    }
-
-    #[test]
-    fn a_negative_zero_of_an_event_does_not_mark_a_feature_as_left_out() {
-        let capacity = Some(Capacity { most: 3, policy: EvictionPolicy::Oldest });
-        let mut learner = learner(Config { scaled: true, capacity, ..linear(PA) });
-        for _ in 0..3 {
-            decide(&mut learner, &[("word", 1.0)]).unwrap();
-            decide(&mut learner, &[("other", 1.0)]).unwrap(); // so that the word keeps its zero
-        }
-        let all = [("word", -0.0), ("a", 1.0), ("b", 1.0), ("c", 1.0)];
-        for event in [&all[..2], &all] {
-            let (mut buffer, names) = (looked_up(&learner, event).unwrap(), names_of(event));
-            learner.observe(&mut buffer, &names[..]).unwrap();
-            assert_eq!(buffer.features[0].value.to_bits(), 0.0_f64.to_bits());
-        }
+        let ids: Vec<u32> = buffer.features.iter().map(|feature| feature.id).collect();
+        assert_eq!(ids, [UNKNOWN, 1, 0]); // the first two in sorted order have room
+        assert_eq!(buffer.features[0].value, 0.0);
+        assert_eq!((learner.names(), learner.refused()), (2, 0));
+        let context = LabelContext { number: 1, weight: 1.0, products: None };
+        learner.learn_decided(&mut buffer, &names[..], &Label::Bool(true), context).unwrap();
+        assert_eq!((learner.names(), learner.refused()), (2, 1));
     }
 }

@@ -4,11 +4,11 @@
 //! have a table. Recent texts are in another table, by a fingerprint of a few of their bytes.
 
 use crate::event::{FeatureId, FeatureValue, Names, UNKNOWN};
+use crate::feature_table::FeatureTable;
 use crate::learner::Learner;
 use crate::learner::event_buffer::EventBuffer;
 use crate::readers::fingerprint::Fingerprint;
 use crate::readers::record::{NameRef, RecordNames, is_there_twice};
-use crate::storage::vocabulary::Vocabulary;
 
 /// Numbers below this are in the table of numbers.
 const SMALL: i64 = 1 << 22;
@@ -45,7 +45,7 @@ impl IdCache {
     #[inline(always)]
     fn find(
         &mut self,
-        vocabulary: &Vocabulary,
+        table: &FeatureTable,
         given: &RecordNames<'_>,
         position: usize,
     ) -> FeatureId {
@@ -54,27 +54,27 @@ impl IdCache {
             NameRef::Column(column) => self.columns.get(column as usize),
             NameRef::Line { start, end } => {
                 let fingerprint = Fingerprint::of(given.line.as_bytes(), start, end);
-                return self.find_text(vocabulary, given, position, fingerprint);
+                return self.find_text(table, given, position, fingerprint);
             }
             NameRef::Text { start, end } => {
                 let fingerprint = Fingerprint::of(given.texts.as_bytes(), start, end);
-                return self.find_text(vocabulary, given, position, fingerprint);
+                return self.find_text(table, given, position, fingerprint);
             }
         };
         match known {
             Some(&id) if id != UNKNOWN => id,
-            _ => self.look_up(vocabulary, given, position),
+            _ => self.look_up(table, given, position),
         }
     }
 
     #[inline(never)]
     fn look_up(
         &mut self,
-        vocabulary: &Vocabulary,
+        table: &FeatureTable,
         given: &RecordNames<'_>,
         position: usize,
     ) -> FeatureId {
-        let id = vocabulary.id(given.name(position));
+        let id = table.id(given.name(position));
         let (ids, index) = match given.places[position] {
             NameRef::Number(number @ 0..SMALL) => (&mut self.numbers, number as usize),
             NameRef::Column(column) => (&mut self.columns, column as usize),
@@ -90,7 +90,7 @@ impl IdCache {
     #[inline(always)]
     fn find_text(
         &mut self,
-        vocabulary: &Vocabulary,
+        table: &FeatureTable,
         given: &RecordNames<'_>,
         position: usize,
         fingerprint: Fingerprint,
@@ -98,29 +98,29 @@ impl IdCache {
         if let Some(CacheLine(pair)) = self.texts.get((fingerprint.hash() >> self.shift) as usize) {
             for cached in pair {
                 if cached.fingerprint == fingerprint
-                    && (fingerprint.is_all() || is_name(vocabulary, cached.id, given, position))
+                    && (fingerprint.is_all() || is_name(table, cached.id, given, position))
                 {
                     return cached.id;
                 }
             }
         }
-        self.look_up_text(vocabulary, given, position, fingerprint)
+        self.look_up_text(table, given, position, fingerprint)
     }
 
     #[inline(never)]
     fn look_up_text(
         &mut self,
-        vocabulary: &Vocabulary,
+        table: &FeatureTable,
         given: &RecordNames<'_>,
         position: usize,
         fingerprint: Fingerprint,
     ) -> FeatureId {
-        let id = vocabulary.id(given.name(position));
+        let id = table.id(given.name(position));
         if id == UNKNOWN {
             return id;
         }
-        if self.texts.len() < vocabulary.len().min(MOST) {
-            let pairs = (2 * vocabulary.len()).next_power_of_two().clamp(FEWEST, MOST);
+        if self.texts.len() < table.len().min(MOST) {
+            let pairs = (2 * table.len()).next_power_of_two().clamp(FEWEST, MOST);
             self.texts = vec![CacheLine([NONE; 2]); pairs];
             self.shift = u64::BITS - pairs.ilog2();
         }
@@ -134,28 +134,22 @@ impl IdCache {
 /// Whether an id is that of the name at a position: fingerprints of long texts may be equal by
 /// chance.
 #[inline(never)]
-fn is_name(
-    vocabulary: &Vocabulary,
-    id: FeatureId,
-    given: &RecordNames<'_>,
-    position: usize,
-) -> bool {
-    vocabulary.name(id) == given.name(position)
+fn is_name(table: &FeatureTable, id: FeatureId, given: &RecordNames<'_>, position: usize) -> bool {
+    table.name(id) == given.name(position)
 }
 
 /// Finds the ids of a file's names, record after record.
 #[derive(Default)]
 pub struct NameResolver {
     ids: IdCache,
-    stats_ids: IdCache,
     /// The last event that carried each id, to detect a name that an event has twice.
     last_event: Vec<u64>,
     events: u64,
 }
 
 impl NameResolver {
-    /// Fill in the ids of a record's features and of their statistics. Refuse a name that the
-    /// record has twice, or that is one of the learner's own.
+    /// Fill in the ids of a record's features. Refuse a name that the record has twice, or that is one of
+    /// the learner's own.
     pub fn find(
         &mut self,
         learner: &Learner,
@@ -167,30 +161,17 @@ impl NameResolver {
         let evicts = learner.evicts();
         for (position, feature) in event.features.iter_mut().enumerate() {
             feature.id = if evicts {
-                learner.vocabulary.id(given.name(position))
+                learner.table.id(given.name(position))
             } else {
-                self.ids.find(&learner.vocabulary, given, position)
+                self.ids.find(&learner.table, given, position)
             };
         }
-        if !learner.own_ids.is_empty() {
-            for (position, feature) in event.features.iter().enumerate() {
-                if learner.own_ids.contains(&feature.id) {
-                    learner.config.own.check(given.name(position))?;
-                }
-            }
+        let own = learner.own_names().len() as FeatureId; // they are the first of the table
+        if let Some(position) = event.features.iter().position(|feature| feature.id < own) {
+            learner.config.own.check(given.name(position))?;
         }
         if may_repeat {
-            self.check(&event.features, learner.vocabulary.len(), given)?;
-        }
-        if let Some(scaler) = &learner.scaler {
-            event.stats_ids.clear();
-            for position in 0..event.features.len() {
-                event.stats_ids.push(if evicts {
-                    scaler.stats_id(given.name(position))
-                } else {
-                    self.stats_ids.find(scaler.vocabulary(), given, position)
-                });
-            }
+            self.check(&event.features, learner.table.len(), given)?;
         }
         Ok(())
     }
@@ -240,12 +221,12 @@ mod tests {
     use crate::rules::query::QueryRule;
 
     #[test]
-    fn a_cached_id_is_always_that_of_the_vocabulary() {
+    fn a_cached_id_is_always_that_of_the_table() {
         let mut texts: Vec<String> = (0..3_000).map(|i| format!("word-{i}")).collect();
         texts.extend((0..300).map(|i| format!("begins-alike-{i}-ends-alike")));
         texts.extend((0..20).map(|length| "x".repeat(length)));
         texts.push("äöü".to_owned());
-        let mut vocabulary = Vocabulary::default();
+        let mut table = FeatureTable::default();
         let mut cache = IdCache::default();
         for round in 0..4 {
             // Each name has others beside it in the line and in the texts. Some are learned later.
@@ -263,18 +244,18 @@ mod tests {
             places.extend((0..20).map(NameRef::Column));
             let given = RecordNames { line: &line, header: &texts, texts: &line, places: &places };
             for position in 0..places.len() {
-                let id = cache.find(&vocabulary, &given, position);
-                assert_eq!(id, vocabulary.id(given.name(position)), "{}", given.name(position));
+                let id = cache.find(&table, &given, position);
+                assert_eq!(id, table.id(given.name(position)), "{}", given.name(position));
             }
             for position in (round..places.len()).step_by(3) {
                 let name = given.name(position);
-                if vocabulary.id(name) == UNKNOWN {
-                    vocabulary.insert(name);
+                if table.id(name) == UNKNOWN {
+                    table.insert(name);
                 }
             }
         }
-        assert_ne!(vocabulary.id(Name::Text("word-7")), UNKNOWN);
-        assert!((vocabulary.len()..MOST).contains(&cache.texts.len()));
+        assert_ne!(table.id(Name::Text("word-7")), UNKNOWN);
+        assert!((table.len()..MOST).contains(&cache.texts.len()));
     }
 
     /// Resolve a record whose names all are texts in its line, side by side.
@@ -297,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_and_stats_ids_are_those_of_a_lookup_even_while_features_are_evicted() {
+    fn ids_are_those_of_a_lookup_even_while_features_are_evicted() {
         let evicting = limited(2, EvictionPolicy::Oldest);
         for config in [spring(QueryRule::All), Config { scaled: true, ..evicting }] {
             let (mut learner, mut resolver) = (learner(config), NameResolver::default());
@@ -308,7 +289,6 @@ mod tests {
                 for (a, b) in found.features.iter().zip(&expected.features) {
                     assert_eq!(a.id, b.id);
                 }
-                assert_eq!(found.stats_ids, expected.stats_ids);
                 learn(&mut learner, event, &Label::Bool(positive)).unwrap();
             }
         }

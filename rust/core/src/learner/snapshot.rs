@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::event::{Name, UNKNOWN};
+use crate::feature_history::FeatureHistory;
 use crate::label::{Label, LabelForm, Labels};
-use crate::learner::history::FeatureHistory;
 use crate::learner::open_questions::OpenQuestionsState;
 use crate::learner::{Config, Learner};
 use crate::model::ModelState;
@@ -20,7 +20,7 @@ use crate::storage::rng::Generator;
 
 const MAGIC: &[u8; 8] = b"HEADWATR";
 /// Files of any other version are refused.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct LearnerState<'a> {
@@ -46,8 +46,7 @@ struct LearnerState<'a> {
     calibration: Calibration,
     coins: [u64; 4],
     draws: [u64; 4],
-    #[serde(borrow)]
-    scaler: Option<ScalerState<'a>>,
+    scaler: Option<ScalerState>,
     model: ModelState,
 }
 
@@ -139,10 +138,10 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
 impl Learner {
     fn state(&self) -> LearnerState<'_> {
         LearnerState {
-            names: self.vocabulary.names().collect(),
-            first: self.history.iter().map(|entry| entry.first).collect(),
-            last: self.history.iter().map(|entry| entry.last).collect(),
-            times: self.history.iter().map(|entry| entry.times).collect(),
+            names: self.table.names().collect(),
+            first: self.table.history().iter().map(|entry| entry.first).collect(),
+            last: self.table.history().iter().map(|entry| entry.last).collect(),
+            times: self.table.history().iter().map(|entry| entry.times).collect(),
             label_form: self.labels.form,
             classes: if self.labels.is_multiclass() {
                 self.labels.classes.clone()
@@ -190,37 +189,36 @@ impl Learner {
     /// Put a saved state into a new learner.
     fn adopt(&mut self, state: &LearnerState<'_>) -> Result<(), &'static str> {
         state.check(&self.labels)?;
-        for &name in &state.names {
+        let own = self.own_names();
+        if !state.names.starts_with(own) {
+            return Err("its first names are not those of its own features");
+        }
+        for &name in &state.names[own.len()..] {
             if name.check_length().is_err() {
                 return Err("a name is too long");
             }
-            if self.vocabulary.id(name) != UNKNOWN {
+            if self.table.id(name) != UNKNOWN {
                 return Err("a name appears twice");
             }
-            self.vocabulary.insert(name);
-        }
-        for (id, &name) in self.own_ids.iter_mut().zip(self.config.own.names()) {
-            *id = self.vocabulary.id(name);
+            self.table.insert(name);
         }
         if self.config.capacity.is_some_and(|capacity| self.given_names() > capacity.most()) {
             return Err("it has more names than it should");
         }
-        for ((&first, &last), &times) in state.first.iter().zip(&state.last).zip(&state.times) {
-            self.history.push(FeatureHistory { first, last, times });
-        }
+        let rounds = state.first.iter().zip(&state.last).zip(&state.times);
+        let history = rounds.map(|((&first, &last), &times)| FeatureHistory { first, last, times });
+        self.table.set_history(history.collect());
         self.labels.form = state.label_form;
         if self.labels.is_multiclass() {
             self.labels.classes.clone_from(&state.classes);
         }
         match (&mut self.scaler, &state.scaler) {
             (None, None) => {}
-            (Some(scaler), Some(saved)) => {
-                scaler.adopt(saved)?;
-                state.names.iter().for_each(|&name| scaler.on_learned(name));
-            }
+            (Some(scaler), Some(saved)) => scaler.adopt(saved, state.names.len())?,
             _ => return Err("it has a scaler and should have none, or the other way round"),
         }
-        self.model.adopt(&state.model, state.names.len(), self.labels.vectors())?;
+        let rows = self.rows_of(state.names.len());
+        self.model.adopt(&state.model, rows, self.labels.vectors())?;
         self.query.adopt(state.query)?;
         self.open.adopt(&state.open, state.seen)?;
         self.calibration = state.calibration;
@@ -408,7 +406,9 @@ mod tests {
             (refusal(&config, |s| s.times[0] = u64::MAX), "a counter is too large"),
             (refusal(&config, |s| s.coins = [0; 4]), "a generator is all zeros"),
             (
-                refusal(&config, |s| s.query = QueryState::Quota { phase: 0.5 }),
+                refusal(&config, |s| {
+                    s.query = QueryState::SelAda { mistakes: 0, largest_norm: 0.5 }
+                }),
                 "query rule remembers is of another rule",
             ),
             (

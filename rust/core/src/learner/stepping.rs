@@ -7,7 +7,8 @@ use crate::label::Label;
 use crate::learner::Learner;
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
-use crate::rules::query::Scaled;
+use crate::learner::learning::LabelContext;
+use crate::rules::query::{Scaled, Told};
 
 /// What a step did.
 #[derive(Clone, Copy)]
@@ -32,9 +33,51 @@ impl Learner {
         let stepped = self.step_observed(event, names, label, record);
         if stepped.is_err() {
             (self.coins, self.query, self.seen, self.asked) = before;
-            event.discard();
+            event.pending = false;
         }
         stepped
+    }
+
+    /// Learn an event whose label is known without asking: the query rule does not see it, and the
+    /// recorded decision did not ask. An error, also one of `record`, has changed nothing.
+    pub fn step_labelled(
+        &mut self,
+        event: &mut EventBuffer,
+        names: &(impl Names + ?Sized),
+        label: &Label,
+        record: impl FnOnce(&Self, &Decision) -> Result<(), Error>,
+    ) -> Result<Stepped, Error> {
+        self.observe(event, names)?;
+        let stepped = self.learn_observed(event, names, label, record);
+        if stepped.is_err() {
+            event.pending = false;
+        }
+        stepped
+    }
+
+    fn learn_observed(
+        &mut self,
+        event: &mut EventBuffer,
+        names: &(impl Names + ?Sized),
+        label: &Label,
+        record: impl FnOnce(&Self, &Decision) -> Result<(), Error>,
+    ) -> Result<Stepped, Error> {
+        self.reserve_names(event, names)?;
+        let would = self.would_decide(event.inputs())?;
+        let decision = Decision { asked: false, query_probability: 0.0, ..would };
+        let commits_first = self.commits_first();
+        if commits_first {
+            self.check_learnable(event, label)?;
+        }
+        record(self, &decision)?;
+        if commits_first {
+            self.commit(event, names); // nothing can fail now
+        }
+        let products = Some(decision.products());
+        let context = LabelContext { number: self.seen, weight: 1.0, products };
+        self.learn_decided(event, names, label, context)?;
+        self.commit(event, names);
+        Ok(Stepped { learned: true, grew: !event.new.is_empty() })
     }
 
     fn step_observed(
@@ -44,30 +87,29 @@ impl Learner {
         label: Option<&Label>,
         record: impl FnOnce(&Self, &Decision) -> Result<(), Error>,
     ) -> Result<Stepped, Error> {
+        self.reserve_names(event, names)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
-        let decision = self.ask(&event.features, scaled)?;
+        let decision = self.ask(event.inputs(), scaled, Told::default())?;
         let answer = label.filter(|_| decision.asked);
-        let uses_scaler = self.model.uses_scaler();
-        if let (Some(label), true) = (answer, uses_scaler) {
-            self.check_learnable(&event.features, names, label)?; // `ask` has asked the model
+        let commits_first = self.commits_first();
+        if let (Some(label), true) = (answer, commits_first) {
+            self.check_learnable(event, label)?;
         }
         record(self, &decision)?;
-        if uses_scaler {
-            self.commit(event, names); // such a model learns from what was observed; nothing can fail now
+        if commits_first {
+            self.commit(event, names); // nothing can fail now
         }
-        let mut grew = false;
         match answer {
             Some(label) => {
-                let (weight, products) = (decision.weight(), Some(decision.products()));
-                grew = self.learn_decided(&mut event.features, names, label, weight, products)?;
+                let (number, weight) = (decision.number, decision.weight());
+                let products = Some(decision.products());
+                self.learn_decided(event, names, label, LabelContext { number, weight, products })?;
             }
-            None if decision.asked => self.open_question(&decision, &event.features),
+            None if decision.asked => self.open_question(&decision, event),
             None => {}
         }
-        if !uses_scaler {
-            self.commit(event, names);
-        }
-        Ok(Stepped { learned: answer.is_some(), grew })
+        self.commit(event, names);
+        Ok(Stepped { learned: answer.is_some(), grew: !event.new.is_empty() })
     }
 }
 
@@ -77,8 +119,8 @@ mod tests {
     use crate::event::Name;
     use crate::learner::Config;
     use crate::learner::testing::{
-        PA, after_stream, buffer_of, bytes_of, every_kind, learner, linear, looked_up, misfit,
-        names_of,
+        PA, after_stream, buffer_of, bytes_of, every_kind, label_for, learn, learner, linear,
+        looked_up, misfit, names_of,
     };
     use crate::rules::query::QueryRule;
 
@@ -105,6 +147,42 @@ mod tests {
     }
 
     #[test]
+    fn a_label_that_is_known_is_learned_as_learn_does_it_and_without_asking() {
+        for config in every_kind() {
+            let (mut stepping, mut learning) = (after_stream(config.clone()), after_stream(config));
+            for value in [0.5, -2.0, 1.0] {
+                let event = [("a", value), ("new", 2.0)];
+                let label = label_for(learning.labels(), value > 0.0);
+                let names = names_of(&event);
+                let mut buffer = looked_up(&stepping, &event).unwrap();
+                let mut recorded = None;
+                let stepped = stepping.step_labelled(&mut buffer, &names[..], &label, |_, made| {
+                    recorded = Some(*made);
+                    Ok(())
+                });
+                assert!(stepped.unwrap().learned);
+                let recorded = recorded.unwrap();
+                assert_eq!((recorded.asked, recorded.query_probability), (false, 0.0));
+                learn(&mut learning, &event, &label).unwrap();
+                assert!(bytes_of(&stepping) == bytes_of(&learning));
+            }
+            let before = bytes_of(&stepping);
+            let event = [("a", 1.0), ("newer", 2.0)];
+            let names = names_of(&event);
+            let full = |_: &Learner, _: &Decision| Err(Error::Output("full".to_owned()));
+            let label = label_for(stepping.labels(), true);
+            let mut buffer = looked_up(&stepping, &event).unwrap();
+            assert!(stepping.step_labelled(&mut buffer, &names[..], &label, full).is_err());
+            let label = misfit(stepping.labels());
+            let mut buffer = looked_up(&stepping, &event).unwrap();
+            assert!(
+                stepping.step_labelled(&mut buffer, &names[..], &label, |_, _| Ok(())).is_err()
+            );
+            assert!(bytes_of(&stepping) == before);
+        }
+    }
+
+    #[test]
     fn an_event_that_no_label_could_teach_is_not_asked_about() {
         let mut learner = learner(linear(PA));
         let before = bytes_of(&learner);
@@ -125,7 +203,7 @@ mod tests {
         other.decide(&mut foreign, &names[..]).unwrap();
         let label = Label::Bool(true);
         let mut answer = |learner: &mut Learner| {
-            learner.answer(&decision, &mut buffer.features, &names[..], &label, None)
+            learner.answer(&decision, &mut buffer, &names[..], &label, None)
         };
         assert!(matches!(answer(&mut other), Err(Error::Answer(_))), "its event was another");
         answer(&mut one).unwrap();

@@ -17,7 +17,9 @@ use crate::model::ofs_partial::OfsPartialConfig;
 use crate::model::olvf::{Confidence, OlvfConfig};
 use crate::model::rfesl::RfeslConfig;
 use crate::model::second_order::SecondOrderConfig;
+use crate::model::spring::SpringConfig;
 use crate::model::two_experts::Loss;
+use crate::rules::class_odds::ClassWeight;
 use crate::rules::query::QueryRule;
 use crate::rules::sparsify::Sparsifier;
 use crate::rules::update::{PositiveMargin, UpdateRule};
@@ -33,6 +35,7 @@ pub const PA: LinearConfig = LinearConfig {
     restarts: false,
     legacy: false,
     task: Task::Binary,
+    class_weight: ClassWeight::None,
 };
 
 /// Features that come and go, and whether the label is positive.
@@ -70,8 +73,14 @@ pub fn limited(most: u32, policy: EvictionPolicy) -> Config {
     Config { capacity: Some(Capacity { most, policy }), ..linear(PA) }
 }
 
-/// Dual logistic regression with a scaler that summarizes events.
+/// Spring: a scaler that summarizes events, and columns that learn side by side.
 pub fn spring(query: QueryRule) -> Config {
+    let own = OwnFeatures::Summary;
+    Config { query, scaled: true, own, ..config(ModelConfig::Spring(SpringConfig { own: 3 })) }
+}
+
+/// Dual logistic regression with a scaler.
+pub fn dual_logistic(query: QueryRule) -> Config {
     let model = DualLogisticConfig {
         c: 1.0,
         replay: 3,
@@ -81,8 +90,7 @@ pub fn spring(query: QueryRule) -> Config {
         sparsifier: Sparsifier::None,
         restarts: false,
     };
-    let own = OwnFeatures::Summary;
-    Config { query, scaled: true, own, ..config(ModelConfig::DualLogistic(model)) }
+    Config { query, scaled: true, ..config(ModelConfig::DualLogistic(model)) }
 }
 
 /// One learner of each kind of model, and of each task.
@@ -115,7 +123,11 @@ pub fn every_kind() -> Vec<Config> {
             scaled: true,
             own: OwnFeatures::Intercept,
             query: QueryRule::Budget { rate: 0.5 },
-            ..linear(LinearConfig { update: UpdateRule::Arow { c: Some(1.0) }, ..PA })
+            ..linear(LinearConfig {
+                update: UpdateRule::Arow { c: Some(1.0), forgetting: Some(0.9) },
+                class_weight: ClassWeight::of_threshold(0.2),
+                ..PA
+            })
         },
         Config {
             labels: Labels::open(Vec::new()),
@@ -126,6 +138,7 @@ pub fn every_kind() -> Vec<Config> {
             ..linear(LinearConfig { task: Task::Regression { epsilon: 0.1 }, ..PA })
         },
         spring(QueryRule::All),
+        dual_logistic(QueryRule::All),
         config(ModelConfig::SecondOrder(second_order)),
         config(ModelConfig::OfsPartial(ofs)),
         config(ModelConfig::Olvf(olvf)),
@@ -175,7 +188,7 @@ pub fn looked_up(learner: &Learner, event: Event<'_>) -> Result<EventBuffer, Err
 pub fn transformed(learner: &Learner, event: Event<'_>) -> Vec<FeatureValue> {
     let mut buffer = looked_up(learner, event).unwrap();
     learner.transform(&mut buffer).unwrap();
-    buffer.features
+    buffer.inputs().to_vec()
 }
 
 pub fn decide(learner: &mut Learner, event: Event<'_>) -> Result<Decision, Error> {
@@ -200,7 +213,7 @@ pub fn decide_and_learn(
     let decision = learner.decide(&mut buffer, names)?;
     if let (true, Some(label)) = (decision.asked, label) {
         let products = Some(decision.products());
-        learner.answer(&decision, &mut buffer.features, names, label, products)?;
+        learner.answer(&decision, &mut buffer, names, label, products)?;
     }
     Ok(decision)
 }
@@ -223,9 +236,10 @@ pub fn weight(learner: &Learner, name: &str) -> f64 {
     learner.weight(id, 0)
 }
 
-/// All names, in the order of their ids.
+/// All names but the learner's own, in the order of their ids.
 pub fn known_names(learner: &Learner) -> Vec<String> {
-    (0..learner.vocabulary_len() as u32).map(|id| learner.name(id).to_string()).collect()
+    let own = learner.own_names().len() as u32;
+    (own..learner.names() as u32).map(|id| learner.name(id).to_string()).collect()
 }
 
 /// The bytes of the learner's model file: equal bytes mean an equal state.

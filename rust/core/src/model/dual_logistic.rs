@@ -21,8 +21,6 @@ use crate::model::example::{Example, Outcome, PriorScores, Score, squared_norm, 
 use crate::model::kind::ModelKind;
 use crate::model::scores;
 use crate::rules::sparsify::Sparsifier;
-use crate::scaling::RunningScaler;
-use crate::scaling::event_summary::OWN_FEATURES;
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::math::{exp, ln, logistic, softplus};
 use crate::storage::rng::Generator;
@@ -63,9 +61,8 @@ impl DualLogisticConfig {
 #[derive(Clone, Debug, Default)]
 struct StoredExample {
     features: Vec<FeatureValue>,
-    /// Σx² without the last [`OWN_FEATURES`] features, which may be the learner's own: their values
-    /// change.
-    squares: f64,
+    /// ‖x‖²
+    squared_norm: f64,
     class: usize,
     /// α for each weight vector; 0 for vectors beyond the last.
     alphas: Vec<f64>,
@@ -101,22 +98,8 @@ struct StoredExampleState {
 }
 
 impl StoredExample {
-    /// Where the last [`OWN_FEATURES`] features begin.
-    fn own(&self) -> usize {
-        self.features.len().saturating_sub(OWN_FEATURES)
-    }
-
     fn sum_squares(&mut self) {
-        self.squares = 0.0;
-        for feature in &self.features[..self.own()] {
-            self.squares += feature.value * feature.value;
-        }
-    }
-
-    /// ‖x‖²
-    fn squared_norm(&self) -> f64 {
-        let own = self.features[self.own()..].iter();
-        own.fold(self.squares, |sum, feature| sum + feature.value * feature.value)
+        self.squared_norm = self.features.iter().map(|feature| feature.value * feature.value).sum();
     }
 }
 
@@ -126,7 +109,7 @@ impl StoredExample {
 /// was stepped on earlier hardly changes, so the search begins at minus the current margin; if that
 /// is far from the root, at `−β/(1 + Q C/4)`. As |h''| ≤ h', steps below ½ converge, and Halley's
 /// correction makes the convergence cubic.
-fn best_alpha(old: f64, margin: f64, squared_norm: f64, c: f64) -> f64 {
+pub fn best_alpha(old: f64, margin: f64, squared_norm: f64, c: f64) -> f64 {
     let beta = margin - squared_norm * old;
     let slope = squared_norm * c;
     // σ(u) and Newton's step
@@ -197,28 +180,19 @@ impl ModelKind for DualLogistic {
         Some(parts.iter().map(|part| part / total).collect())
     }
 
-    fn uses_scaler(&self) -> bool {
-        true
-    }
-
     /// Refuse an event whose values are too large for later steps.
     fn check(&self, features: &[FeatureValue]) -> Result<(), Error> {
         check_norm(squared_norm(features)?)
     }
 
-    fn learn(
-        &mut self,
-        example: &Example<'_>,
-        scaler: Option<&RunningScaler>,
-        draws: &mut Generator,
-    ) -> Result<Outcome, Error> {
+    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
         check_norm(example.squared_norm()?)?;
         let class = example.target.class();
         let restart = self.config.restarts && example.grows();
         let mistake = restart || self.predicts_another(example, class);
 
         // From here on nothing can fail.
-        self.weights.set_rows(example.names);
+        self.weights.set_rows(example.rows);
         if self.config.multiclass && class == self.weights.vectors.len() {
             self.weights.add_vector();
         }
@@ -226,10 +200,14 @@ impl ModelKind for DualLogistic {
             self.weights.clear();
             self.clear_store();
         }
-        let kept = self.config.sparsifier.kept(example.names, false);
-        self.learn_class(example.features, class, scaler, (kept, draws));
+        let kept = self.config.sparsifier.kept(example.rows, false);
+        self.learn_class(example.features, class, (kept, draws));
         // The model has probabilities of its own: no scores for the calibration.
         Ok(Outcome { mistake, scores: PriorScores::None })
+    }
+
+    fn set_rows(&mut self, names: usize) {
+        self.weights.set_rows(names);
     }
 
     fn contributions(&self, features: &[FeatureValue], _draws: &Generator) -> Vec<f64> {
@@ -316,7 +294,7 @@ impl ModelKind for DualLogistic {
             let feature = |(&id, &value)| FeatureValue { id, value };
             let mut example = StoredExample {
                 features: one.ids.iter().zip(&one.values).map(feature).collect(),
-                squares: 0.0,
+                squared_norm: 0.0,
                 class: one.class,
                 alphas: one.alphas.clone(),
             };
@@ -376,7 +354,6 @@ impl DualLogistic {
         &mut self,
         features: &[FeatureValue],
         class: usize,
-        scaler: Option<&RunningScaler>,
         (kept, draws): (usize, &mut Generator),
     ) {
         if class >= self.counts.len() {
@@ -388,9 +365,6 @@ impl DualLogistic {
         self.step(newest, kept, draws);
         for _ in 0..self.config.replay {
             self.cursor = if self.cursor < newest { self.cursor + 1 } else { 0 };
-            if self.cursor != newest {
-                self.refresh_factor(self.cursor, scaler);
-            }
             self.step(self.cursor, kept, draws);
         }
     }
@@ -410,24 +384,11 @@ impl DualLogistic {
         self.store.push_back(example);
     }
 
-    /// Recompute the factor of a stored event by the current loadings, and its part in the weights.
-    fn refresh_factor(&mut self, place: usize, scaler: Option<&RunningScaler>) {
-        let StoredExample { features, class, alphas, .. } = &mut self.store[place];
-        let Some(at) = features.len().checked_sub(OWN_FEATURES) else { return };
-        let Some(factor) = scaler.and_then(|scaler| scaler.factor(&features[..at])) else { return };
-        let change = factor - std::mem::replace(&mut features[at].value, factor);
-        let one = [FeatureValue { id: features[at].id, value: 1.0 }];
-        for (vector, alpha) in alphas.iter().enumerate() {
-            let sign = sign(self.config.multiclass, vector, *class);
-            self.weights.shift(vector, &one, alpha * sign * change, Step::of(1.0), 1.0);
-        }
-    }
-
     /// A step on the α of a stored event, in every weight vector.
     fn step(&mut self, place: usize, kept: usize, draws: &mut Generator) {
         let vectors = self.weights.vectors.len();
         let Some(example) = self.store.get(place) else { return };
-        let squared_norm = example.squared_norm();
+        let squared_norm = example.squared_norm;
         if squared_norm == 0.0 || (self.config.multiclass && vectors < 2) {
             return; // every value is 0, or no other class is known
         }
@@ -505,7 +466,7 @@ mod tests {
             [FeatureValue { id: 0, value: x[0] }, FeatureValue { id: 1, value: x[1] }]
         };
         for (x, class) in events {
-            dual.learn_class(&features(x), class, None, (2, &mut draws));
+            dual.learn_class(&features(x), class, (2, &mut draws));
         }
         let mut expected = [0.0; 2];
         for (x, class) in events {
@@ -547,7 +508,7 @@ mod tests {
         for id in 0..6 {
             let one = [FeatureValue { id, value: 1.0 }];
             let draws = &mut Generator::from_seed(0);
-            dual.learn_class(&one, id as usize % 2, None, (6, draws));
+            dual.learn_class(&one, id as usize % 2, (6, draws));
         }
         let ids: Vec<FeatureId> = dual.store.iter().map(|one| one.features[0].id).collect();
         assert_eq!(ids, [3, 4, 5]);

@@ -1,7 +1,8 @@
 //! What goes into a model and what comes out: examples, scores, outcomes.
 
 use crate::error::Error;
-use crate::event::FeatureValue;
+use crate::event::{FeatureId, FeatureValue};
+use crate::feature_history::FeatureHistory;
 use crate::label::Target;
 
 /// A prediction.
@@ -67,10 +68,16 @@ pub struct CachedProducts {
 pub struct Example<'a> {
     pub features: &'a [FeatureValue],
     pub target: Target,
-    /// Names known before this example.
-    pub known: usize,
-    /// d: names known after this example.
-    pub names: usize,
+    /// The number of its event in the stream.
+    pub number: u64,
+    /// How many labels this one stands for: one over the probability with which it was asked for, up to a limit.
+    pub weight: f64,
+    /// When each feature was learned before this example, by id.
+    pub history: &'a [FeatureHistory],
+    /// Rows per feature.
+    pub per_feature: FeatureId,
+    /// d: rows known after this example.
+    pub rows: usize,
     /// Positive labels learned, this one included; 0 if there are not two classes. Likewise
     /// `negatives`.
     pub positives: u64,
@@ -80,9 +87,14 @@ pub struct Example<'a> {
 }
 
 impl Example<'_> {
-    /// Whether the example has new names.
+    /// Whether the feature of a row was learned before this example.
+    pub fn is_learned(&self, row: FeatureId) -> bool {
+        self.history.get((row / self.per_feature) as usize).is_some_and(FeatureHistory::is_learned)
+    }
+
+    /// Whether the example has features that were never learned.
     pub fn grows(&self) -> bool {
-        self.names > self.known
+        !self.features.iter().all(|feature| self.is_learned(feature.id))
     }
 
     /// ‖x‖²
@@ -110,4 +122,14 @@ pub fn too_large(what: &str) -> Error {
     Error::Step(format!(
         "event: its values are too large or too small: {what} would not be a finite number."
     ))
+}
+
+#[cfg(test)]
+pub mod testing {
+    use super::FeatureHistory;
+
+    /// The history of so many features that were learned once.
+    pub fn learned(count: usize) -> Vec<FeatureHistory> {
+        vec![FeatureHistory { first: 1, last: 1, times: 1 }; count]
+    }
 }

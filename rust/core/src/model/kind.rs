@@ -6,14 +6,13 @@ use serde::de::DeserializeOwned;
 use crate::error::Error;
 use crate::event::{FeatureId, FeatureValue};
 use crate::model::example::{Example, Outcome, Score, squared_norm};
-use crate::scaling::RunningScaler;
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::rng::Generator;
 
 /// A kind of model: scores events and learns examples. Methods that few kinds need have a default.
 ///
-/// In an example every feature has its id. Ids from `known` on belong to new names, and the model
-/// has no weights for them yet.
+/// To a model a feature is a row: ids are those of rows, of which a feature may have several. In an example
+/// every feature has its row; the model may have no weights for new ones yet.
 pub trait ModelKind: Sized {
     type Config: Copy;
     /// What is saved.
@@ -31,6 +30,11 @@ pub trait ModelKind: Sized {
     /// Predict. Random numbers come from a copy of `draws`: scoring changes nothing.
     fn score(&self, features: &[FeatureValue], draws: &Generator) -> Score;
 
+    /// The same where what is cached may be brought up to date.
+    fn score_next(&mut self, features: &[FeatureValue], draws: &Generator) -> Score {
+        self.score(features, draws)
+    }
+
     /// One score per known class; none if the model has a single weight vector.
     fn class_scores(&self, _features: &[FeatureValue]) -> Option<Vec<f64>> {
         None
@@ -41,24 +45,22 @@ pub trait ModelKind: Sized {
         None
     }
 
-    /// Whether learning uses the scaler. If so, the scaler must count an event before it is
-    /// learned.
-    fn uses_scaler(&self) -> bool {
-        false
-    }
-
     /// Refuse an event that [`Self::learn`] would refuse whatever its label is.
     fn check(&self, features: &[FeatureValue]) -> Result<(), Error> {
         squared_norm(features).map(|_| ())
     }
 
+    /// Refuse an example that [`Self::learn`] would refuse.
+    fn check_example(&self, example: &Example<'_>) -> Result<(), Error> {
+        self.check(example.features)
+    }
+
     /// Learn an example. An error has changed nothing.
-    fn learn(
-        &mut self,
-        example: &Example<'_>,
-        scaler: Option<&RunningScaler>,
-        draws: &mut Generator,
-    ) -> Result<Outcome, Error>;
+    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error>;
+
+    /// There are so many rows now. Only called for models that a scaler or own features may serve; learning an
+    /// example with new rows does the same.
+    fn set_rows(&mut self, _rows: usize) {}
 
     /// What each feature adds to the margin.
     fn contributions(&self, features: &[FeatureValue], draws: &Generator) -> Vec<f64>;
@@ -83,6 +85,12 @@ pub trait ModelKind: Sized {
 
     /// Drop the weights of evicted features; only called if the model can evict.
     fn retain(&mut self, _remap: &IndexRemap) {}
+
+    /// Changes of concept that the model has found: the number of the first event after each, labels learned
+    /// when it was found, and why.
+    fn changes(&self) -> Vec<(u64, u64, &'static str)> {
+        Vec::new()
+    }
 
     /// A sentence on the state of the model beside its weights.
     fn note(&self) -> Option<String> {

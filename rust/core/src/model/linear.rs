@@ -8,10 +8,10 @@ use crate::label::Target;
 use crate::model::example::{Example, Outcome, PriorScores, Score, too_large};
 use crate::model::kind::ModelKind;
 use crate::model::scores;
+use crate::rules::class_odds::{ClassOdds, ClassWeight};
 use crate::rules::expected_error::ExpectedError;
 use crate::rules::sparsify::Sparsifier;
 use crate::rules::update::{PositiveMargin, StepInput, UpdateRule};
-use crate::scaling::RunningScaler;
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::rng::Generator;
 use crate::storage::weights::{Step, Weights, WeightsState};
@@ -19,7 +19,7 @@ use crate::storage::weights::{Step, Weights, WeightsState};
 /// What a model predicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Task {
-    /// One of two classes, by the sign of `w·x`.
+    /// One of two classes, by the sign of the margin.
     Binary,
     /// One of several, by the largest of `w_r·x`.
     Multiclass,
@@ -37,6 +37,8 @@ pub struct LinearConfig {
     /// Compute as the OLSF authors' code does, for replication.
     pub legacy: bool,
     pub task: Task,
+    /// For two classes: what makes a margin of `w·x`.
+    pub class_weight: ClassWeight,
 }
 
 impl LinearConfig {
@@ -52,6 +54,9 @@ impl LinearConfig {
             if self.positive_margin != PositiveMargin::Fixed(1.0) {
                 return refuse("positive_margin: there is no positive class with multiclass=True.");
             }
+        }
+        if self.task != Task::Binary && self.class_weight != ClassWeight::None {
+            return refuse("class_weight: it is for two classes.");
         }
         if let Task::Regression { .. } = self.task
             && !matches!(
@@ -77,8 +82,11 @@ struct PlannedStep {
     norm: f64,
     /// The weight vectors that move, and the sign of the step.
     moves: [Option<(usize, f64)>; 2],
+    /// Whether the prediction was wrong.
     mistake: bool,
     restart: bool,
+    /// `w·x` with two classes, else 0.
+    product: f64,
     /// |y − w·x| in regression, else 0.
     error: f64,
     /// The scores before the step.
@@ -91,6 +99,8 @@ pub struct Linear {
     weights: Weights,
     /// In regression: the error to expect, for query rules.
     errors: Option<ExpectedError>,
+    /// With class weights: what turns `w·x` into log-odds.
+    class_odds: Option<ClassOdds>,
 }
 
 /// What is saved.
@@ -99,6 +109,8 @@ pub struct LinearState {
     weights: WeightsState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     errors: Option<ExpectedError>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    class_odds: Option<ClassOdds>,
 }
 
 impl ModelKind for Linear {
@@ -116,12 +128,25 @@ impl ModelKind for Linear {
             config,
             weights: Weights::new(config.sparsifier.upkeep(), has_variances, vectors),
             errors: regresses.then(ExpectedError::default),
+            class_odds: (config.class_weight != ClassWeight::None).then(ClassOdds::default),
         }
     }
 
     fn score(&self, features: &[FeatureValue], _draws: &Generator) -> Score {
         match self.config.task {
-            Task::Binary => scores::score_binary(&self.weights, features),
+            Task::Binary => {
+                let Some(odds) = &self.class_odds else {
+                    return scores::score_binary(&self.weights, features);
+                };
+                let (product, squared_norm) = self.weights.dot_and_norm(0, features);
+                let log_odds = odds.slope * product;
+                Score {
+                    // Questions are about what is uncertain, whatever a mistake costs.
+                    confidence: (log_odds - odds.prior()).abs(),
+                    squared_norm: Some(squared_norm),
+                    ..Score::by_sign(log_odds + self.config.class_weight.shift(odds))
+                }
+            }
             Task::Multiclass => scores::score_multiclass(&self.weights, features),
             Task::Regression { .. } => {
                 let (margin, squared_norm) = self.weights.dot_and_norm(0, features);
@@ -136,19 +161,41 @@ impl ModelKind for Linear {
         self.is_multiclass().then(|| self.weights.dots(features))
     }
 
-    fn learn(
-        &mut self,
-        example: &Example<'_>,
-        _scaler: Option<&RunningScaler>,
-        draws: &mut Generator,
-    ) -> Result<Outcome, Error> {
+    /// With class weights: those of the stream as it comes, `σ(κ w·x)`. Otherwise the learner calibrates margins.
+    fn probabilities(&self, features: &[FeatureValue]) -> Option<Vec<f64>> {
+        let odds = self.class_odds?; // only with two classes
+        Some(odds.probabilities(self.weights.dot(0, features)).to_vec())
+    }
+
+    fn check_example(&self, example: &Example<'_>) -> Result<(), Error> {
+        self.plan(example).map(|_| ())
+    }
+
+    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
         let plan = self.plan(example)?;
         self.take(&plan, example, draws);
         Ok(Outcome { mistake: plan.mistake, scores: plan.scores })
     }
 
+    fn set_rows(&mut self, names: usize) {
+        self.weights.set_rows(names);
+        if let Some(errors) = &mut self.errors {
+            errors.set_names(names);
+        }
+    }
+
+    /// What class weights add is part of the last feature's contribution, the intercept's.
     fn contributions(&self, features: &[FeatureValue], _draws: &Generator) -> Vec<f64> {
-        scores::contributions(&self.weights, features, self.is_multiclass())
+        let mut parts = scores::contributions(&self.weights, features, self.is_multiclass());
+        if let Some(odds) = &self.class_odds {
+            for part in &mut parts {
+                *part *= odds.slope;
+            }
+            if let Some(last) = parts.last_mut() {
+                *last += self.config.class_weight.shift(odds);
+            }
+        }
+        parts
     }
 
     fn weight(&self, id: FeatureId, vector: usize) -> f64 {
@@ -171,7 +218,11 @@ impl ModelKind for Linear {
     }
 
     fn state(&self) -> LinearState {
-        LinearState { weights: self.weights.state(), errors: self.errors.clone() }
+        LinearState {
+            weights: self.weights.state(),
+            errors: self.errors.clone(),
+            class_odds: self.class_odds,
+        }
     }
 
     fn adopt(
@@ -183,6 +234,11 @@ impl ModelKind for Linear {
         if self.errors.is_some() != state.errors.is_some() {
             return Err("it expects errors and should not, or the other way round");
         }
+        if self.class_odds.is_some() != state.class_odds.is_some() {
+            return Err("it has class odds and should not, or the other way round");
+        }
+        state.class_odds.as_ref().map_or(Ok(()), ClassOdds::check)?;
+        self.class_odds = state.class_odds;
         if let Some(errors) = &state.errors {
             errors.check(names)?;
             self.errors = Some(errors.clone());
@@ -196,9 +252,10 @@ impl Linear {
         self.config.task == Task::Multiclass
     }
 
-    /// `w·x` where there is one weight vector.
-    fn margin(&self, example: &Example<'_>) -> f64 {
-        let known = example.products.map(|products| products.margin);
+    /// `w·x` where there is one weight vector; a decision has computed it, unless there are class weights.
+    fn product(&self, example: &Example<'_>) -> f64 {
+        let products = example.products.filter(|_| self.class_odds.is_none());
+        let known = products.map(|products| products.margin);
         known.unwrap_or_else(|| self.weights.dot(0, example.features))
     }
 
@@ -209,7 +266,7 @@ impl Linear {
         let restart = self.config.restarts && example.grows();
         let positive_margin =
             self.config.positive_margin.value(example.positives, example.negatives);
-        let (mut target, mut error) = (1.0, 0.0);
+        let (mut target, mut error, mut product) = (1.0, 0.0, 0.0);
         let mut predicted = PriorScores::None;
         let (margin, mistake, moves) = match (example.target, self.config.task) {
             (Target::Class(class), Task::Multiclass) => {
@@ -223,16 +280,19 @@ impl Linear {
                 case
             }
             (Target::Value(value), Task::Regression { epsilon }) => {
-                let q = if restart { 0.0 } else { self.margin(example) };
+                let q = if restart { 0.0 } else { self.product(example) };
                 error = (value - q).abs();
                 target = error - epsilon; // with a margin of 0 this is the loss
                 let sign = if value > q { 1.0 } else { -1.0 };
                 (0.0, target > 0.0, [Some((0, sign)), None])
             }
             (label, _) => {
-                let q = self.margin(example);
-                predicted = PriorScores::by_margin(q);
+                let q = self.product(example);
+                if self.class_odds.is_none() {
+                    predicted = PriorScores::by_margin(q);
+                }
                 let q = if restart { 0.0 } else { q };
+                product = q;
                 let sign = label.sign();
                 if sign > 0.0 {
                     target = positive_margin;
@@ -264,16 +324,19 @@ impl Linear {
         let norm = squared_norm.sqrt();
         let safe = step.length.is_finite()
             && moving.clone().all(|&(v, _)| self.weights.can_take(v, features, step, norm));
-        if safe {
-            Ok(PlannedStep { step, norm, moves, mistake, restart, error, scores: predicted })
-        } else {
-            Err(too_large("a weight"))
+        if !safe {
+            return Err(too_large("a weight"));
         }
+        let mistake = self.class_odds.as_ref().map_or(mistake, |odds| {
+            let margin = odds.slope * product + self.config.class_weight.shift(odds);
+            example.target.sign() * margin <= 0.0
+        });
+        Ok(PlannedStep { step, norm, moves, mistake, restart, product, error, scores: predicted })
     }
 
     /// Add weights for new names and for a new class.
     fn make_room(&mut self, example: &Example<'_>) {
-        self.weights.set_rows(example.names);
+        self.set_rows(example.rows);
         if let (Target::Class(class), Task::Multiclass) = (example.target, self.config.task)
             && class == self.weights.vectors.len()
         {
@@ -281,12 +344,15 @@ impl Linear {
         }
     }
 
-    /// Take the planned step: grow, shrink, move, sparsify. Cannot fail.
+    /// Take the planned step: grow, shrink, move, sparsify, forget. Cannot fail.
     fn take(&mut self, plan: &PlannedStep, example: &Example<'_>, draws: &mut Generator) {
-        let PlannedStep { step, norm, moves, restart, error, .. } = *plan;
+        let PlannedStep { step, norm, moves, restart, product, error, .. } = *plan;
         self.make_room(example);
         if let Some(errors) = &mut self.errors {
-            errors.learn(example.features, example.names, error);
+            errors.learn(example.features, error);
+        }
+        if let Some(odds) = &mut self.class_odds {
+            odds.learn(product, example.target.class());
         }
         if restart {
             self.weights.clear();
@@ -294,13 +360,15 @@ impl Linear {
         if step.shrink != 1.0 {
             self.weights.shrink(0, step.shrink);
         }
-        if step.length == 0.0 {
-            return;
-        }
-        let kept = self.config.sparsifier.kept(example.names, self.config.legacy);
+        let kept = self.config.sparsifier.kept(example.rows, self.config.legacy);
         for (vector, sign) in moves.into_iter().flatten() {
-            self.weights.shift(vector, example.features, sign * step.length, step, norm);
-            self.config.sparsifier.apply(&mut self.weights, vector, kept, draws);
+            if step.length != 0.0 {
+                self.weights.shift(vector, example.features, sign * step.length, step, norm);
+                self.config.sparsifier.apply(&mut self.weights, vector, kept, draws);
+            }
+            if let Some(forgetting) = self.config.update.forgetting() {
+                self.weights.widen(vector, example.features, forgetting);
+            }
         }
     }
 }
@@ -320,6 +388,7 @@ fn multiclass_case(scores: &[f64], class: usize) -> (f64, bool, [Option<(usize, 
 mod tests {
     use super::*;
     use crate::model::example::CachedProducts;
+    use crate::model::example::testing::learned;
 
     const PA: LinearConfig = LinearConfig {
         update: UpdateRule::Pa,
@@ -328,6 +397,7 @@ mod tests {
         restarts: false,
         legacy: false,
         task: Task::Binary,
+        class_weight: ClassWeight::None,
     };
 
     fn features(values: &[f64]) -> Vec<FeatureValue> {
@@ -340,13 +410,16 @@ mod tests {
         let example = Example {
             features: &features,
             target,
-            known,
-            names: known.max(values.len()),
+            number: 0,
+            weight: 1.0,
+            per_feature: 1,
+            history: &learned(known),
+            rows: known.max(values.len()),
             positives: u64::from(target == Target::Class(1)),
             negatives: u64::from(target == Target::Class(0)),
             products: None,
         };
-        model.learn(&example, None, &mut Generator::from_seed(0))
+        model.learn(&example, &mut Generator::from_seed(0))
     }
 
     fn weights(model: &Linear, vector: usize) -> Vec<f64> {
@@ -389,13 +462,16 @@ mod tests {
         let example = Example {
             features: &features,
             target: Target::Class(0),
-            known: 3,
-            names: 3,
+            number: 0,
+            weight: 1.0,
+            per_feature: 1,
+            history: &learned(3),
+            rows: 3,
             positives: 0,
             negatives: 1,
             products: Some(products),
         };
-        cached.learn(&example, None, &mut Generator::from_seed(0)).unwrap();
+        cached.learn(&example, &mut Generator::from_seed(0)).unwrap();
         assert_eq!(weights(&plain, 0), weights(&cached, 0));
     }
 
@@ -492,12 +568,78 @@ mod tests {
             LinearConfig { positive_margin: PositiveMargin::Fixed(2.0), ..several },
             LinearConfig { update: UpdateRule::Perceptron, ..number },
             LinearConfig { update: gradient(2.0), ..PA },
+            LinearConfig { class_weight: ClassWeight::Balanced, ..several },
+            LinearConfig { class_weight: ClassWeight::Balanced, ..number },
         ] {
             assert!(matches!(Linear::validate(&config), Err(Error::Parameter(_))), "{config:?}");
         }
         for config in [PA, several, number, LinearConfig { update: gradient(1.0), ..PA }] {
             assert_eq!(Linear::validate(&config), Ok(()));
         }
+    }
+
+    /// Two features, the second of which stands for an intercept.
+    fn weighed(class_weight: ClassWeight) -> Linear {
+        Linear::new(LinearConfig { class_weight, ..PA }, 1)
+    }
+
+    #[test]
+    fn class_weights_shift_the_margin_and_questions_do_not_feel_costs() {
+        let kinds = [
+            ClassWeight::Balanced,
+            ClassWeight::of_costs(1.0, 4.0),
+            ClassWeight::of_threshold(0.8),
+        ];
+        for class_weight in kinds {
+            let mut model = weighed(class_weight);
+            for values in [[1.0, 1.0], [0.5, 1.0], [-2.0, 1.0]] {
+                learn(&mut model, &values, Target::Class(usize::from(values[0] < 0.0))).unwrap();
+            }
+            let odds = model.class_odds.unwrap();
+            let event = features(&[-0.75, 1.0]);
+            let q = model.weights.dot(0, &event);
+            let score = model.score(&event, &Generator::from_seed(0));
+            let shift = match class_weight {
+                ClassWeight::Balanced => (odds.odds[0] / odds.odds[1]).ln(),
+                other => other.shift(&odds),
+            };
+            assert!((score.margin - (odds.slope * q + shift)).abs() < 1e-12);
+            assert_eq!(score.class, Some(usize::from(score.margin > 0.0)));
+            assert_eq!(score.confidence, (odds.slope * q - odds.prior()).abs());
+            let parts = model.contributions(&event, &Generator::from_seed(0));
+            assert!((parts.iter().sum::<f64>() - score.margin).abs() < 1e-12, "{parts:?}");
+            let shares = model.probabilities(&event).unwrap();
+            assert!((shares[1] - 1.0 / (1.0 + (-odds.slope * q).exp())).abs() < 1e-15);
+        }
+        assert_eq!(Linear::new(PA, 1).probabilities(&features(&[1.0])), None);
+        let several = LinearConfig { task: Task::Multiclass, ..PA }; // no class is known yet
+        assert_eq!(Linear::new(several, 0).probabilities(&features(&[1.0])), None);
+    }
+
+    #[test]
+    fn a_mistake_is_one_of_the_margin_and_a_step_one_of_the_product() {
+        let mut model = weighed(ClassWeight::of_threshold(0.9));
+        let outcome = learn(&mut model, &[1.0], Target::Class(1)).unwrap();
+        assert!(outcome.mistake && outcome.scores.as_slice().is_empty());
+        assert_eq!(weights(&model, 0), [1.0]); // the step of PA from 0
+        let outcome = learn(&mut model, &[0.5], Target::Class(1)).unwrap();
+        assert!(outcome.mistake); // some 3·0.5, and ln 9 would be needed
+        assert_eq!(weights(&model, 0), [2.0]);
+    }
+
+    #[test]
+    fn arow_that_forgets_learns_again_what_it_has_learned_often() {
+        let weight_after_change = |forgetting| {
+            let update = UpdateRule::Arow { c: Some(1.0), forgetting };
+            let mut model = Linear::new(LinearConfig { update, ..PA }, 1);
+            for round in 0..200 {
+                let value = if round % 2 == 0 { 1.0 } else { -1.0 };
+                learn(&mut model, &[value], Target::Class(usize::from(value > 0.0))).unwrap();
+            }
+            learn(&mut model, &[1.0], Target::Class(0)).unwrap();
+            model.weight(0, 0)
+        };
+        assert!(weight_after_change(Some(0.9)) < weight_after_change(None) - 0.1);
     }
 
     #[test]
@@ -509,5 +651,19 @@ mod tests {
         let mut again = Linear::new(config, 1);
         again.adopt(&number.state(), 1, 1).unwrap();
         assert_eq!((weights(&again, 0), &again.errors), (weights(&number, 0), &number.errors));
+    }
+
+    #[test]
+    fn a_state_with_class_odds_fits_a_model_with_class_weights_only() {
+        let mut model = weighed(ClassWeight::Balanced);
+        learn(&mut model, &[2.0], Target::Class(0)).unwrap();
+        assert!(Linear::new(PA, 1).adopt(&model.state(), 1, 1).is_err());
+        assert!(weighed(ClassWeight::Balanced).adopt(&Linear::new(PA, 1).state(), 0, 1).is_err());
+        let mut broken = model.state();
+        broken.class_odds.as_mut().unwrap().slope = 1e9;
+        assert!(weighed(ClassWeight::Balanced).adopt(&broken, 1, 1).is_err());
+        let mut again = weighed(ClassWeight::Balanced);
+        again.adopt(&model.state(), 1, 1).unwrap();
+        assert_eq!(again.class_odds, model.class_odds);
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod dual_logistic;
 pub mod example;
+pub mod external;
 pub mod fesl;
 pub mod kind;
 pub mod linear;
@@ -13,6 +14,7 @@ pub mod olvf;
 pub mod rfesl;
 pub mod scores;
 pub mod second_order;
+pub mod spring;
 pub mod two_experts;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,7 @@ use crate::error::Error;
 use crate::event::{FeatureId, FeatureValue};
 use crate::model::dual_logistic::DualLogistic;
 use crate::model::example::{Example, Outcome, Score, too_large};
+use crate::model::external::External;
 use crate::model::fesl::Fesl;
 use crate::model::kind::ModelKind;
 use crate::model::linear::Linear;
@@ -28,7 +31,7 @@ use crate::model::ofs_partial::OfsPartial;
 use crate::model::olvf::Olvf;
 use crate::model::rfesl::Rfesl;
 use crate::model::second_order::SecondOrder;
-use crate::scaling::RunningScaler;
+use crate::model::spring::Spring;
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::rng::Generator;
 
@@ -101,12 +104,21 @@ macro_rules! kinds {
     };
 }
 
-kinds! { Linear, DualLogistic, SecondOrder, OfsPartial, Olvf, Fesl, Rfesl }
+kinds! { Linear, Spring, DualLogistic, SecondOrder, OfsPartial, Olvf, Fesl, Rfesl, External }
 
 /// The methods of [`ModelKind`], called on whichever kind it is.
 impl Model {
     pub fn score(&self, features: &[FeatureValue], draws: &Generator) -> Result<Score, Error> {
         let score = each!(self, model => model.score(features, draws));
+        if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
+    }
+
+    pub fn score_next(
+        &mut self,
+        features: &[FeatureValue],
+        draws: &Generator,
+    ) -> Result<Score, Error> {
+        let score = each!(self, model => model.score_next(features, draws));
         if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
     }
 
@@ -124,21 +136,24 @@ impl Model {
         each!(self, model => model.probabilities(features))
     }
 
-    pub fn uses_scaler(&self) -> bool {
-        each!(self, model => model.uses_scaler())
-    }
-
     pub fn check(&self, features: &[FeatureValue]) -> Result<(), Error> {
         each!(self, model => model.check(features))
+    }
+
+    pub fn check_example(&self, example: &Example<'_>) -> Result<(), Error> {
+        each!(self, model => model.check_example(example))
     }
 
     pub fn learn(
         &mut self,
         example: &Example<'_>,
-        scaler: Option<&RunningScaler>,
         draws: &mut Generator,
     ) -> Result<Outcome, Error> {
-        each!(self, model => model.learn(example, scaler, draws))
+        each!(self, model => model.learn(example, draws))
+    }
+
+    pub fn set_rows(&mut self, rows: usize) {
+        each!(self, model => model.set_rows(rows));
     }
 
     pub fn contributions(&self, features: &[FeatureValue], draws: &Generator) -> Vec<f64> {
@@ -163,6 +178,10 @@ impl Model {
 
     pub fn retain(&mut self, remap: &IndexRemap) {
         each!(self, model => model.retain(remap));
+    }
+
+    pub fn changes(&self) -> Vec<(u64, u64, &'static str)> {
+        each!(self, model => model.changes())
     }
 
     pub fn note(&self) -> Option<String> {

@@ -22,7 +22,6 @@ use crate::event::{FeatureId, FeatureValue};
 use crate::model::example::{Example, Outcome, PriorScores, Score, squared_norm, too_large};
 use crate::model::kind::ModelKind;
 use crate::rules::sparsify::Sparsifier;
-use crate::scaling::RunningScaler;
 use crate::storage::rng::Generator;
 use crate::storage::weights::{Step, Weights, WeightsState};
 
@@ -77,12 +76,7 @@ impl ModelKind for OfsPartial {
         Score::by_sign(self.weights.dot(0, &self.select(features, &mut draws.clone())))
     }
 
-    fn learn(
-        &mut self,
-        example: &Example<'_>,
-        _scaler: Option<&RunningScaler>,
-        draws: &mut Generator,
-    ) -> Result<Outcome, Error> {
+    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
         example.squared_norm()?; // a refusal must not depend on which features are read
         let mut after = draws.clone();
         let mut selected = self.select(example.features, &mut after);
@@ -92,7 +86,7 @@ impl ModelKind for OfsPartial {
             return Err(too_large("its margin"));
         }
         let OfsPartialConfig { exploration, step, .. } = self.config;
-        let (count, d) = (self.config.count as usize, example.names);
+        let (count, d) = (self.config.count as usize, example.rows);
         let by_chance = exploration * count.min(d) as f64 / d.max(1) as f64;
         for feature in &mut selected {
             let chosen = self.weight(feature.id, 0) != 0.0;
@@ -107,7 +101,7 @@ impl ModelKind for OfsPartial {
 
         // From here on nothing can fail.
         *draws = after;
-        self.weights.set_rows(example.names);
+        self.weights.set_rows(example.rows);
         if moves {
             let length = example.target.sign() * step.length;
             self.weights.shift(0, &selected, length, step, norm);
@@ -179,6 +173,7 @@ impl OfsPartial {
 mod tests {
     use super::*;
     use crate::label::Target;
+    use crate::model::example::testing::learned;
 
     #[test]
     fn every_id_is_sampled_equally_often() {
@@ -206,14 +201,17 @@ mod tests {
         let example = Example {
             features: &features,
             target,
-            known: 0,
-            names: 8,
+            number: 0,
+            weight: 1.0,
+            per_feature: 1,
+            history: &learned(0),
+            rows: 8,
             positives: 1,
             negatives: 0,
             products: None,
         };
         let before = draws.clone();
-        assert!(model.learn(&example, None, &mut draws).unwrap().mistake);
+        assert!(model.learn(&example, &mut draws).unwrap().mistake);
         assert_ne!(draws, before);
         for feature in &features {
             let was_read = selected.iter().any(|other| other.id == feature.id);

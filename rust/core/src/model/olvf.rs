@@ -23,7 +23,6 @@ use crate::event::{FeatureId, FeatureValue};
 use crate::model::example::{Example, Outcome, PriorScores, Score, too_large};
 use crate::model::kind::ModelKind;
 use crate::rules::sparsify::Sparsifier;
-use crate::scaling::RunningScaler;
 use crate::storage::compensated::CompensatedSum;
 use crate::storage::fenwick::FenwickCounter;
 use crate::storage::heap::Heap;
@@ -155,12 +154,11 @@ impl ModelKind for Olvf {
         Score::by_sign(self.dot(features))
     }
 
-    fn learn(
-        &mut self,
-        example: &Example<'_>,
-        _scaler: Option<&RunningScaler>,
-        _draws: &mut Generator,
-    ) -> Result<Outcome, Error> {
+    fn check_example(&self, example: &Example<'_>) -> Result<(), Error> {
+        self.plan(example).map(|_| ())
+    }
+
+    fn learn(&mut self, example: &Example<'_>, _draws: &mut Generator) -> Result<Outcome, Error> {
         let plan = self.plan(example)?;
         if !example.features.is_empty() {
             self.take(&plan, example);
@@ -265,7 +263,7 @@ impl Olvf {
         let s = self.space_of(features);
         let change =
             space_step(s, if mistake { -1.0 } else { 1.0 }, self.config.c_space, features.len());
-        let known = |feature: &FeatureValue| (feature.id as usize) < example.known;
+        let known = |feature: &FeatureValue| example.is_learned(feature.id);
 
         let mut space = self.space;
         let (mut event_space, mut old_norm, mut new_norm) = (0.0, 0.0, 0.0);
@@ -300,7 +298,7 @@ impl Olvf {
     }
 
     fn take(&mut self, plan: &PlannedRound, example: &Example<'_>) {
-        self.set_rows(example.names);
+        self.set_rows(example.rows);
         for (feature, &row) in example.features.iter().zip(&plan.rows) {
             self.put(feature.id, row);
         }
@@ -461,6 +459,7 @@ fn space_step(s: f64, c: f64, c_space: f64, count: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::label::Target;
+    use crate::model::example::testing::learned;
     use crate::storage::rng::Generator;
 
     const CONFIG: OlvfConfig = OlvfConfig {
@@ -480,8 +479,19 @@ mod tests {
         let names = features.iter().map(|f| f.id as usize + 1).max().unwrap_or(0).max(known);
         let target = Target::Class(usize::from(positive));
         let (positives, negatives, products) = (0, 0, None);
-        let example = Example { features, target, known, names, positives, negatives, products };
-        model.learn(&example, None, &mut Generator::from_seed(0))
+        let example = Example {
+            features,
+            target,
+            number: 0,
+            weight: 1.0,
+            per_feature: 1,
+            history: &learned(known),
+            rows: names,
+            positives,
+            negatives,
+            products,
+        };
+        model.learn(&example, &mut Generator::from_seed(0))
     }
 
     #[test]

@@ -14,7 +14,6 @@ use crate::event::{FeatureId, FeatureValue};
 use crate::model::example::{Example, Outcome, PriorScores, Score, too_large};
 use crate::model::kind::ModelKind;
 use crate::model::two_experts::{Loss, Sharing, TwoExperts, blend};
-use crate::scaling::RunningScaler;
 use crate::storage::rng::Generator;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,12 +56,7 @@ impl ModelKind for Rfesl {
         Score::by_sign(blend(self.state.experts.alpha, self.both_scores(features)))
     }
 
-    fn learn(
-        &mut self,
-        example: &Example<'_>,
-        _scaler: Option<&RunningScaler>,
-        draws: &mut Generator,
-    ) -> Result<Outcome, Error> {
+    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
         let features = example.features;
         example.squared_norm()?;
         let y = example.target.sign();
@@ -96,9 +90,10 @@ impl ModelKind for Rfesl {
 
         // From here on nothing can fail.
         if begins {
-            let old = (0..example.known).map(|id| self.weight(id as FeatureId, 0)).collect();
+            let old =
+                (0..example.history.len()).map(|id| self.weight(id as FeatureId, 0)).collect();
             self.state.old = old;
-            self.state.new = vec![0.0; example.names];
+            self.state.new = vec![0.0; example.rows];
         }
         for feature in features {
             let at = feature.id as usize;
@@ -165,6 +160,7 @@ impl Rfesl {
 mod tests {
     use super::*;
     use crate::label::Target;
+    use crate::model::example::testing::learned;
 
     fn learn(model: &mut Rfesl, ids: &[(FeatureId, f64)], class: usize) {
         let features: Vec<FeatureValue> =
@@ -175,13 +171,16 @@ mod tests {
         let example = Example {
             features: &features,
             target,
-            known,
-            names,
+            number: 0,
+            weight: 1.0,
+            per_feature: 1,
+            history: &learned(known),
+            rows: names,
             positives: 0,
             negatives: 0,
             products: None,
         };
-        model.learn(&example, None, &mut Generator::from_seed(0)).unwrap();
+        model.learn(&example, &mut Generator::from_seed(0)).unwrap();
     }
 
     #[test]

@@ -14,7 +14,6 @@ use crate::error::Error;
 use crate::event::{FeatureId, FeatureValue};
 use crate::model::example::{Example, Outcome, PriorScores, Score, too_large};
 use crate::model::kind::ModelKind;
-use crate::scaling::RunningScaler;
 use crate::storage::rng::Generator;
 
 /// More names are refused: the matrix of so many takes 64 MiB.
@@ -77,18 +76,13 @@ impl ModelKind for SecondOrder {
         score
     }
 
-    fn learn(
-        &mut self,
-        example: &Example<'_>,
-        _scaler: Option<&RunningScaler>,
-        _draws: &mut Generator,
-    ) -> Result<Outcome, Error> {
-        if example.names > MOST_NAMES {
+    fn learn(&mut self, example: &Example<'_>, _draws: &mut Generator) -> Result<Outcome, Error> {
+        if example.rows > MOST_NAMES {
             return Err(Error::Event(format!(
                 "event: this learner keeps a matrix of all pairs of names and takes at most \
                  {MOST_NAMES} names; with this event there would be {}. Use a learner without a \
                  matrix, such as PAA or SEL-ada; nothing was changed.",
-                example.names
+                example.rows
             )));
         }
         example.squared_norm()?;
@@ -98,8 +92,8 @@ impl ModelKind for SecondOrder {
         }
         let sign = example.target.sign();
         let mistake = sign * margin <= 0.0;
-        product.resize(example.names, 0.0);
-        for feature in example.features.iter().filter(|f| f.id as usize >= example.known) {
+        product.resize(example.rows, 0.0);
+        for feature in example.features.iter().filter(|f| !example.is_learned(f.id)) {
             product[feature.id as usize] = feature.value * self.initial_diagonal();
         }
         let root = (1.0 + quadratic).sqrt();
@@ -116,7 +110,7 @@ impl ModelKind for SecondOrder {
         }
 
         // From here on nothing can fail.
-        self.grow(example.names);
+        self.grow(example.rows);
         if mistake {
             for feature in example.features {
                 self.mistakes[feature.id as usize] += sign * feature.value;
@@ -233,18 +227,32 @@ impl SecondOrder {
 mod tests {
     use super::*;
     use crate::label::Target;
+    use crate::model::example::testing::learned;
 
     fn model(prior_weight: f64, original: bool) -> SecondOrder {
         SecondOrder::new(SecondOrderConfig { prior_weight, original }, 1)
     }
 
-    fn example(features: &[FeatureValue], class: usize, known: usize, names: usize) -> Example<'_> {
-        let target = Target::Class(class);
-        Example { features, target, known, names, positives: 1, negatives: 1, products: None }
-    }
-
-    fn learn(model: &mut SecondOrder, example: &Example<'_>) -> Result<Outcome, Error> {
-        model.learn(example, None, &mut Generator::from_seed(0))
+    /// Learn an event, of whose names the first `known` were learned before.
+    fn learn(
+        model: &mut SecondOrder,
+        features: &[FeatureValue],
+        class: usize,
+        known: usize,
+    ) -> Result<Outcome, Error> {
+        let example = Example {
+            features,
+            target: Target::Class(class),
+            number: 0,
+            weight: 1.0,
+            per_feature: 1,
+            history: &learned(known),
+            rows: features.len(),
+            positives: 1,
+            negatives: 1,
+            products: None,
+        };
+        model.learn(&example, &mut Generator::from_seed(0))
     }
 
     #[test]
@@ -252,14 +260,14 @@ mod tests {
         let mut model = model(2.0, true);
         let x = [FeatureValue { id: 0, value: 2.0 }];
         assert_eq!(model.score(&x, &Generator::from_seed(0)).margin, 0.0);
-        assert!(learn(&mut model, &example(&x, 1, 0, 1)).unwrap().mistake);
+        assert!(learn(&mut model, &x, 1, 0).unwrap().mistake);
         // u = 1, r = 2, so M = 1/2 − 1/3 = 1/6 = 1/(2 + 2²), and v = 2.
         assert!((model.matrix[0] - 1.0 / 6.0).abs() < 1e-15);
         let score = model.score(&x, &Generator::from_seed(0));
         assert!((score.margin - 0.4).abs() < 1e-15); // v·(A + xx)⁻¹x = 2·2/10
         let expected = 0.4 + 0.5 * 0.16 * (1.0 + 4.0 / 6.0);
         assert!((score.confidence - expected).abs() < 1e-15);
-        assert!(!learn(&mut model, &example(&x, 1, 1, 1)).unwrap().mistake);
+        assert!(!learn(&mut model, &x, 1, 1).unwrap().mistake);
     }
 
     #[test]
@@ -277,7 +285,7 @@ mod tests {
                 .map(|id| FeatureValue { id: id as FeatureId, value: draws.uniform() - 0.5 })
                 .collect();
             let class = usize::from(draws.uniform() < 0.5);
-            if learn(&mut model, &example(&x, class, known, names)).unwrap().mistake {
+            if learn(&mut model, &x, class, known).unwrap().mistake {
                 for (a, b) in x.iter().flat_map(|a| x.iter().map(move |b| (a, b))) {
                     inverse[a.id as usize][b.id as usize] += a.value * b.value;
                 }
@@ -297,7 +305,7 @@ mod tests {
         let mut model = model(1.0, false);
         let x: Vec<FeatureValue> =
             (0..=MOST_NAMES).map(|id| FeatureValue { id: id as FeatureId, value: 1.0 }).collect();
-        assert!(matches!(learn(&mut model, &example(&x, 1, 0, x.len())), Err(Error::Event(_))));
+        assert!(matches!(learn(&mut model, &x, 1, 0), Err(Error::Event(_))));
         assert!(model.mistakes.is_empty());
     }
 }

@@ -6,27 +6,19 @@
 
 use memchr::memchr;
 
-use crate::event::{Name, quoted};
-use crate::label::Label;
+use crate::readers::columns::Role;
+use crate::readers::header::Header;
 use crate::readers::lines::{LineBuffer, LineError};
-use crate::readers::number::{integer, whole};
-use crate::readers::options::Options;
-use crate::readers::record::{Id, NameRef, Record, RecordError, not_finite, number_label, text};
-
-/// The columns of a file: their names, and which of them hold the label and the id.
-#[derive(Clone, Debug, Default)]
-pub struct Header {
-    pub names: Vec<String>,
-    label: Option<usize>,
-    id: Option<usize>,
-}
+use crate::readers::number::whole;
+use crate::readers::record::{Id, NameRef, Record, RecordError, text};
+use crate::readers::roles::{Cell, Roles};
 
 /// Read the first record; `tick` is called whenever waiting for it is interrupted, and its `false`
 /// gives up.
 pub fn read_header(
     lines: &mut LineBuffer,
     delimiter: u8,
-    options: &Options,
+    roles: &mut Roles,
     mut tick: impl FnMut() -> bool,
 ) -> Result<Header, RecordError> {
     let found = loop {
@@ -46,27 +38,7 @@ pub fn read_header(
     while let Some(cell) = cells.next(&mut scratch) {
         names.push(cell.to_owned());
     }
-    let mut sorted: Vec<&String> = names.iter().collect();
-    sorted.sort_unstable();
-    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        let name = quoted(pair[0]);
-        return Err(RecordError::Line(format!("column {name} is in its header twice.")));
-    }
-    let column = |wanted: Option<&String>| {
-        let Some(wanted) = wanted else { return Ok(None) };
-        let found = names.iter().position(|name| name == wanted);
-        found.map(Some).ok_or_else(|| {
-            let there: Vec<String> = names.iter().take(10).map(|name| quoted(name)).collect();
-            let more = if names.len() > 10 { ", ..." } else { "" };
-            let wanted = quoted(wanted);
-            RecordError::Line(format!(
-                "there is no column {wanted}; its header has {}{more}.",
-                there.join(", ")
-            ))
-        })
-    };
-    let (label, id) = (column(options.label.as_ref())?, column(options.id.as_ref())?);
-    Ok(Header { names, label, id })
+    Header::new(names, roles, "its header has").map_err(RecordError::Line)
 }
 
 /// Extend a line by those that follow while a quote is open.
@@ -110,13 +82,15 @@ pub fn parse(
     line: &str,
     delimiter: u8,
     header: &Header,
+    roles: &mut Roles,
     record: &mut Record,
 ) -> Result<bool, String> {
     if line.is_empty() {
         return Ok(false);
     }
     let mut scratch = std::mem::take(&mut record.scratch);
-    let read = parse_cells(CsvCells { line, at: Some(0), delimiter }, header, &mut scratch, record);
+    let cells = CsvCells { line, at: Some(0), delimiter };
+    let read = parse_cells(cells, header, roles, &mut scratch, record);
     record.scratch = scratch;
     read.map(|()| true)
 }
@@ -124,6 +98,7 @@ pub fn parse(
 fn parse_cells(
     mut cells: CsvCells<'_>,
     header: &Header,
+    roles: &mut Roles,
     scratch: &mut String,
     record: &mut Record,
 ) -> Result<(), String> {
@@ -134,26 +109,17 @@ fn parse_cells(
             let expected = header.names.len();
             return Err(format!("expected {expected} cells, got {}.", column + more));
         };
-        if Some(column) == header.label {
-            record.label = label(cell);
-        } else if Some(column) == header.id {
-            record.id = id(cell);
-        } else {
-            let value = match cell_value(cell) {
-                CsvCell::Absent => f64::NAN,
-                CsvCell::Number(number) => number,
-                CsvCell::Bool(truth) => f64::from(u8::from(truth)),
-                CsvCell::Text => {
-                    record.push_indicator(name, cell)?;
-                    f64::NAN
-                }
-            };
-            if value.is_infinite() {
-                return Err(not_finite(Name::Text(name), value));
+        let place = NameRef::Column(column as u32);
+        match header.roles[column] {
+            None => roles.feature(record, name, place, cell_of(cell))?,
+            Some(Role::Id) => record.id = id(cell),
+            Some(Role::Group) => record.group = id(cell),
+            // The decimal sign is not that of a plain number, or the words may be digits.
+            Some(role @ Role::Number) if roles.columns.decimal == Some(',') => {
+                roles.take(record, role, name, place, Cell::Text(cell))?;
             }
-            if !value.is_nan() {
-                record.push(NameRef::Column(column as u32), value);
-            }
+            Some(role @ Role::Text) => roles.take(record, role, name, place, Cell::Text(cell))?,
+            Some(role) => roles.take(record, role, name, place, cell_of(cell))?,
         }
         column += 1;
     }
@@ -163,44 +129,23 @@ fn parse_cells(
     Ok(())
 }
 
-enum CsvCell {
-    Absent,
-    Number(f64),
-    Bool(bool),
-    Text,
-}
-
-fn cell_value(cell: &str) -> CsvCell {
+fn cell_of(cell: &str) -> Cell<'_> {
     let trimmed = cell.trim_matches([' ', '\t']);
     if trimmed.is_empty() {
-        return CsvCell::Absent;
+        return Cell::Absent;
     }
     if let Some(number) = whole(trimmed.as_bytes()) {
-        return CsvCell::Number(number);
+        return Cell::Written(trimmed, number);
     }
     match trimmed {
-        "true" | "True" | "TRUE" => CsvCell::Bool(true),
-        "false" | "False" | "FALSE" => CsvCell::Bool(false),
-        _ => CsvCell::Text,
+        "true" | "True" | "TRUE" => Cell::Bool(true),
+        "false" | "False" | "FALSE" => Cell::Bool(false),
+        _ => Cell::Text(cell),
     }
 }
 
-fn label(cell: &str) -> Option<Label> {
-    match cell_value(cell) {
-        CsvCell::Absent => None,
-        CsvCell::Number(number) => integer(cell).map(Label::Int).or_else(|| number_label(number)),
-        CsvCell::Bool(truth) => Some(Label::Bool(truth)),
-        CsvCell::Text => Some(Label::Text(cell.to_owned())),
-    }
-}
-
-/// An id that is written as Python writes an integer is a number, any other is a text.
 fn id(cell: &str) -> Option<Id> {
-    match integer(cell) {
-        _ if cell.is_empty() => None,
-        Some(number) if number.to_string() == cell => Some(Id::Number(number)),
-        _ => Some(Id::Text(cell.to_owned())),
-    }
+    (!cell.is_empty()).then(|| Id::of_text(cell))
 }
 
 /// The cells of a record in order.
@@ -266,11 +211,19 @@ mod tests {
     use super::super::tests::{LineCase, check};
     use super::*;
     use crate::readers::Reader;
-    use crate::readers::options::{Format, OnError};
+    use crate::readers::columns::Columns;
+    use crate::readers::options::{Format, OnError, Options};
 
     fn options(delimiter: u8) -> Options {
-        let (label, id) = (Some("y".to_owned()), Some("id".to_owned()));
-        Options { format: Format::Csv { delimiter }, label, id, on_error: OnError::Stop }
+        let columns = Columns::new(Some("y".to_owned()), Some("id".to_owned()));
+        Options { format: Format::Csv { delimiter }, columns, on_error: OnError::Stop }
+    }
+
+    #[test]
+    fn a_doubled_quote_does_not_end_a_cell() {
+        assert!(quote_is_open(br#"a,"he said ""x"#, b',', false)); // the cell goes on in the next line
+        assert!(!quote_is_open(br#"y"",z""#, b',', true));
+        assert!(!quote_is_open(br#"a,"he said ""x""""#, b',', false));
     }
 
     #[test]

@@ -2,59 +2,68 @@
 //!
 //! A [`Reader`] gives one [`Record`] per event; `Learner::simulate_file` runs them through a
 //! learner. Bytes become lines in `byte_stream` and `lines`, and a line becomes a record in the
-//! file of its format.
+//! file of its format. Files of typed columns are decoded by somebody else, who hands over batches
+//! of rows (`record_batches`).
 
 mod byte_stream;
+pub mod columns;
 mod csv;
 mod decimal;
 mod decompress;
+pub mod findings;
 pub mod fingerprint;
+mod header;
 mod json;
+mod line_reader;
 pub mod lines;
 mod number;
 pub mod options;
+mod quantity;
 pub mod record;
+pub mod record_batches;
 pub mod record_table;
+mod repeats;
+pub mod roles;
 mod svmlight;
 mod swar;
+mod time;
 mod vw;
+mod words;
 
 use std::io;
 use std::path::Path;
 
 use crate::error::Error;
 use crate::readers::byte_stream::ByteStream;
-use crate::readers::json::key_predictor::KeyPredictor;
-use crate::readers::lines::LineBuffer;
-use crate::readers::options::{Format, OnError, Options};
-use crate::readers::record::{Record, RecordError, RecordNames, text};
+use crate::readers::columns::Columns;
+use crate::readers::findings::Finding;
+use crate::readers::line_reader::LineReader;
+use crate::readers::options::{OnError, Options};
+use crate::readers::record::{NextRecord, Record, RecordError, RecordNames};
+use crate::readers::record_batches::{BatchReader, BatchSource};
+use crate::readers::repeats::RepeatFinder;
+use crate::readers::roles::Roles;
+
+pub use crate::readers::time::parse as parse_time;
 
 /// Why a line was skipped is kept for the first so many of them.
 const MOST_PROBLEMS: usize = 10;
-
-/// What the next line is.
-pub enum NextLine<'a> {
-    /// An event, now in the record: its line and the names of the columns, where its names may
-    /// stand.
-    Event { line: &'a str, header: &'a [String] },
-    /// A line without an event: empty, or a comment.
-    Nothing,
-    /// The end of the file.
-    End,
-}
 
 /// Reads the events of a file in order.
 pub struct Reader {
     /// What errors call the file.
     name: String,
-    lines: LineBuffer,
-    options: Options,
-    /// The columns of a CSV file; empty otherwise.
-    header: csv::Header,
-    /// The keys of JSON lines that come again and again; empty otherwise.
-    keys: KeyPredictor,
+    input: Input,
+    roles: Roles,
+    on_error: OnError,
+    repeats: RepeatFinder,
     skipped: u64,
     problems: Vec<String>,
+}
+
+enum Input {
+    Lines(LineReader),
+    Batches(BatchReader),
 }
 
 impl Reader {
@@ -78,6 +87,19 @@ impl Reader {
         Self::with_stream(ByteStream::new(source), name.to_owned(), options, || true)
     }
 
+    /// Read rows that are decoded already.
+    pub fn of_batches(
+        source: Box<dyn BatchSource>,
+        name: &str,
+        columns: Columns,
+        on_error: OnError,
+    ) -> Result<Self, Error> {
+        let mut roles = Roles::new(columns);
+        let batches = BatchReader::new(source, &mut roles)
+            .map_err(|reason| Error::File(format!("{name}: {reason}")))?;
+        Ok(Self::of(Input::Batches(batches), name.to_owned(), roles, on_error))
+    }
+
     fn with_stream(
         stream: io::Result<ByteStream>,
         name: String,
@@ -85,27 +107,31 @@ impl Reader {
         tick: impl FnMut() -> bool,
     ) -> Result<Self, Error> {
         let stream = stream.map_err(|error| Error::File(format!("{name}: {error}.")))?;
-        let mut lines = LineBuffer::new(stream);
-        let mut header = csv::Header::default();
-        if let Format::Csv { delimiter } = options.format {
-            header =
-                csv::read_header(&mut lines, delimiter, &options, tick).map_err(|refused| {
-                    let reason = match refused {
-                        RecordError::Line(reason) => reason,
-                        RecordError::File(reason) => format!("it cannot be read: {reason}."),
-                        RecordError::NoMemory => return no_memory(&name),
-                        RecordError::Paused => return Error::Interrupted,
-                    };
-                    Error::File(format!("{name}: {reason}"))
-                })?;
-        }
-        let keys = KeyPredictor::default();
-        Ok(Self { name, lines, options, header, keys, skipped: 0, problems: Vec::new() })
+        let mut roles = Roles::new(options.columns);
+        let lines =
+            LineReader::new(stream, options.format, &mut roles, tick).map_err(|refused| {
+                let reason = match refused {
+                    RecordError::Line(reason) => reason,
+                    RecordError::File(reason) => format!("it cannot be read: {reason}."),
+                    RecordError::NoMemory => return no_memory(&name),
+                    RecordError::Paused | RecordError::Stopped => return Error::Interrupted,
+                };
+                Error::File(format!("{name}: {reason}"))
+            })?;
+        Ok(Self::of(Input::Lines(lines), name, roles, options.on_error))
+    }
+
+    fn of(input: Input, name: String, roles: Roles, on_error: OnError) -> Self {
+        let repeats = RepeatFinder::default();
+        Self { name, input, roles, on_error, repeats, skipped: 0, problems: Vec::new() }
     }
 
     /// Bytes taken from the file so far, packed as they lie there.
     pub fn bytes(&self) -> u64 {
-        self.lines.bytes()
+        match &self.input {
+            Input::Lines(lines) => lines.bytes(),
+            Input::Batches(batches) => batches.bytes(),
+        }
     }
 
     /// Lines that could not be used.
@@ -118,9 +144,24 @@ impl Reader {
         &self.problems
     }
 
+    /// What looks wrong in what was read so far; `at_end`: nothing more comes.
+    pub fn findings(&self, at_end: bool) -> Vec<Finding> {
+        let mut found = self.roles.findings();
+        let has_fields = matches!(&self.input, Input::Lines(lines) if lines.has_fields());
+        if at_end && has_fields && !self.roles.columns.optional {
+            found.extend(self.roles.unused());
+        }
+        found
+    }
+
+    /// The units of columns of numbers, as far as they were met.
+    pub fn units(&self) -> &[(String, String)] {
+        self.roles.units()
+    }
+
     /// Count a line that cannot be used, or stop because of it.
     pub fn skip(&mut self, error: Error) -> Result<(), Error> {
-        if self.options.on_error == OnError::Stop {
+        if self.on_error == OnError::Stop {
             return Err(error);
         }
         self.skipped += 1;
@@ -132,61 +173,46 @@ impl Reader {
 
     /// Read the next line into a record. That no name is in it twice is left to the caller where
     /// `may_repeat` says so.
-    pub fn read(&mut self, record: &mut Record) -> Result<NextLine<'_>, RecordError> {
-        if !self.lines.advance()? {
-            return Ok(NextLine::End);
+    pub fn read(&mut self, record: &mut Record) -> Result<NextRecord<'_>, RecordError> {
+        match &mut self.input {
+            Input::Lines(lines) => lines.read(&mut self.roles, record),
+            Input::Batches(batches) => batches.read(&mut self.roles, record),
         }
-        record.clear();
-        if let Format::Csv { delimiter } = self.options.format {
-            csv::extend_to_record(&mut self.lines, delimiter)?;
-        }
-        let line = self.lines.line();
-        let found = match self.options.format {
-            Format::Svmlight => svmlight::parse(line, record),
-            Format::Vw => text(line).and_then(|line| Ok(vw::parse(line, record)?.then_some(line))),
-            Format::Csv { delimiter } => text(line).and_then(|line| {
-                Ok(csv::parse(line, delimiter, &self.header, record)?.then_some(line))
-            }),
-            Format::JsonLines => text(line).and_then(|line| {
-                Ok(json::parse(line, &self.options, &mut self.keys, record)?.then_some(line))
-            }),
-        };
-        let header = column_names(&self.options, &self.header, &self.keys);
-        Ok(match found.map_err(RecordError::Line)? {
-            Some(line) => NextLine::Event { line, header },
-            None => NextLine::Nothing,
-        })
     }
 
     /// Read the next record, with all checks; false if there is none. If waiting for it was
     /// interrupted, that is the error, and reading may go on.
     pub fn next(&mut self, record: &mut Record) -> Result<bool, Error> {
         loop {
-            let found = self.read(record).and_then(|found| match found {
-                NextLine::Event { line, header } if record.may_repeat => {
-                    let (places, texts) = (&record.places, &record.texts);
-                    RecordNames { line, header, texts, places }
-                        .check()
-                        .map_err(RecordError::Line)?;
-                    Ok(Some(true))
-                }
-                NextLine::Event { .. } => Ok(Some(true)),
-                NextLine::Nothing => Ok(None),
-                NextLine::End => Ok(Some(false)),
-            });
+            let found = match self.read(record) {
+                Ok(NextRecord::End) => return Ok(false),
+                Ok(NextRecord::Nothing) => continue,
+                Ok(NextRecord::Event { .. }) if record.may_repeat => self.check(record),
+                Ok(NextRecord::Event { .. }) => Ok(()),
+                Err(refused) => Err(refused),
+            };
             match found {
-                Ok(Some(found)) => return Ok(found),
-                Ok(None) => {}
+                Ok(()) => return Ok(true),
                 Err(refused @ RecordError::Line(_)) => self.skip(self.error(refused))?,
                 Err(refused) => return Err(self.error(refused)),
             }
         }
     }
 
+    /// Refuse a record with a name that is in it twice.
+    fn check(&mut self, record: &Record) -> Result<(), RecordError> {
+        let mut repeats = std::mem::take(&mut self.repeats);
+        let checked = repeats.check(&self.names(record));
+        self.repeats = repeats;
+        checked.map_err(RecordError::Line)
+    }
+
     /// The names of the record that was read last.
     pub fn names<'a>(&'a self, record: &'a Record) -> RecordNames<'a> {
-        let line = text(self.lines.line()).unwrap_or_default(); // text that is none was refused
-        let header = column_names(&self.options, &self.header, &self.keys);
+        let (line, header) = match &self.input {
+            Input::Lines(lines) => (lines.line(), lines.columns()),
+            Input::Batches(batches) => ("", batches.columns()),
+        };
         RecordNames { line, header, texts: &record.texts, places: &record.places }
     }
 
@@ -194,31 +220,25 @@ impl Reader {
     pub fn error(&self, refused: RecordError) -> Error {
         match refused {
             RecordError::Line(reason) => Error::File(format!("{}: {reason}", self.here())),
-            RecordError::File(reason) => Error::File(format!(
-                "{}: it cannot be read after line {}: {reason}.",
-                self.name,
-                self.lines.number().saturating_sub(1)
-            )),
+            RecordError::File(reason) => {
+                let (what, last) = match &self.input {
+                    Input::Lines(lines) => ("line", lines.number().saturating_sub(1)),
+                    Input::Batches(batches) => ("row", batches.number()),
+                };
+                let place = format!("{}: it cannot be read after {what} {last}", self.name);
+                Error::File(format!("{place}: {reason}."))
+            }
             RecordError::NoMemory => no_memory(&self.here()),
-            RecordError::Paused => Error::Interrupted,
+            RecordError::Paused | RecordError::Stopped => Error::Interrupted,
         }
     }
 
-    /// The file and the line that was read last.
+    /// The file and the line, or row, that was read last.
     pub fn here(&self) -> String {
-        format!("{}, line {}", self.name, self.lines.number())
-    }
-}
-
-/// The names that `NameRef::Column` counts.
-fn column_names<'a>(
-    options: &Options,
-    csv: &'a csv::Header,
-    json: &'a KeyPredictor,
-) -> &'a [String] {
-    match options.format {
-        Format::JsonLines => json.names(),
-        Format::Csv { .. } | Format::Svmlight | Format::Vw => &csv.names,
+        match &self.input {
+            Input::Lines(lines) => format!("{}, line {}", self.name, lines.number()),
+            Input::Batches(batches) => format!("{}, row {}", self.name, batches.number()),
+        }
     }
 }
 
@@ -232,6 +252,7 @@ mod tests {
     use crate::event::{FeatureValue, Name, Names, quoted};
     use crate::label::Label;
     use crate::readers::lines::LONGEST_LINE;
+    use crate::readers::options::Format;
     use crate::readers::record::Id;
 
     /// A line and what is to be made of it.
@@ -310,7 +331,8 @@ mod tests {
     }
 
     pub fn svmlight() -> Options {
-        Options { format: Format::Svmlight, label: None, id: None, on_error: OnError::Stop }
+        let (format, columns) = (Format::Svmlight, Columns::default());
+        Options { format, columns, on_error: OnError::Stop }
     }
 
     fn labels_of(content: impl io::Read + Send + 'static) -> (Vec<String>, Result<(), Error>) {

@@ -1,5 +1,6 @@
-//! What the lines of a file mean: format, label, id, and what to do with a line that cannot be
-//! used.
+//! What the lines of a file mean: format, columns, and what to do with a line that cannot be used.
+
+use crate::readers::columns::Columns;
 
 /// How a file writes its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,10 +15,7 @@ pub enum Format {
 #[derive(Clone, Debug)]
 pub struct Options {
     pub format: Format,
-    /// The field or column that holds the label, if any; svmlight and VW have their own place.
-    pub label: Option<String>,
-    /// The field or column that holds the event's id, if any; in VW it is the tag.
-    pub id: Option<String>,
+    pub columns: Columns,
     pub on_error: OnError,
 }
 

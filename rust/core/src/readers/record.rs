@@ -3,12 +3,34 @@
 use crate::event::{FeatureValue, Name, Names, UNKNOWN, quoted};
 use crate::label::Label;
 use crate::readers::lines::{LONGEST_LINE, LineError};
+use crate::readers::number::integer;
 
 /// How an event is known to those who label it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Id {
     Number(i64),
     Text(String),
+}
+
+impl Id {
+    /// The id that a text is in a format without types: one that is written as an integer is a number.
+    pub fn of_text(text: &str) -> Self {
+        match integer(text) {
+            Some(number) if number.to_string() == text => Self::Number(number),
+            _ => Self::Text(text.to_owned()),
+        }
+    }
+}
+
+/// A value as its file has it, for whoever looks at a sample.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RawCell {
+    Absent,
+    Number(f64),
+    Integer(i64),
+    Bool(bool),
+    Text(String),
+    Time(i64),
 }
 
 /// Where the name of a feature stands, so that it need not be copied.
@@ -34,6 +56,10 @@ pub enum NameRef {
 pub struct Record {
     pub label: Option<Label>,
     pub id: Option<Id>,
+    /// When it happened, in microseconds since 1970.
+    pub time: Option<i64>,
+    /// What it belongs to.
+    pub group: Option<Id>,
     /// The event's features; their ids are unknown until a learner has resolved their names.
     pub features: Vec<FeatureValue>,
     /// Their names, in the same order.
@@ -42,6 +68,8 @@ pub struct Record {
     pub texts: String,
     /// A quoted cell of CSV while it is read.
     pub scratch: String,
+    /// Cells that are handed over as they are, with the names of their columns.
+    pub raw: Vec<(String, RawCell)>,
     /// Whether a name may be there twice; numbers that rise are known not to be.
     pub may_repeat: bool,
 }
@@ -50,6 +78,9 @@ impl Record {
     pub fn clear(&mut self) {
         self.label = None;
         self.id = None;
+        self.time = None;
+        self.group = None;
+        self.raw.clear();
         self.features.clear();
         self.places.clear();
         self.texts.clear();
@@ -104,12 +135,7 @@ impl Names for RecordNames<'_> {
 }
 
 impl RecordNames<'_> {
-    /// Refuse a name that appears twice.
-    pub fn check(&self) -> Result<(), String> {
-        self.check_some((0..self.places.len() as u32).collect())
-    }
-
-    /// The same for the features at some positions.
+    /// Refuse a name that appears twice among the features at some positions.
     pub fn check_some(&self, mut positions: Vec<u32>) -> Result<(), String> {
         positions.sort_unstable_by(|&a, &b| self.name(a as usize).cmp(&self.name(b as usize)));
         let mut pairs = positions.windows(2);
@@ -153,6 +179,17 @@ pub fn number_label(number: f64) -> Option<Label> {
     Some(if whole { Label::Int(number as i64) } else { Label::Real(number) })
 }
 
+/// What the next line, or row, of a file is.
+pub enum NextRecord<'a> {
+    /// An event, now in the record: its line and the names of the columns, where its names may
+    /// stand.
+    Event { line: &'a str, header: &'a [String] },
+    /// A line without an event: empty, or a comment.
+    Nothing,
+    /// The end of the file.
+    End,
+}
+
 /// Why there is no next record.
 pub enum RecordError {
     /// The line is not a record; the next may be one.
@@ -163,6 +200,8 @@ pub enum RecordError {
     NoMemory,
     /// Waiting was interrupted; reading may go on.
     Paused,
+    /// Whoever decodes the file was told to stop.
+    Stopped,
 }
 
 impl From<LineError> for RecordError {

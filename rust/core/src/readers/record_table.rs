@@ -2,10 +2,10 @@
 
 use crate::error::Error;
 use crate::event::{Name, Names, UNKNOWN};
+use crate::feature_table::FeatureTable;
 use crate::label::Label;
 use crate::readers::Reader;
 use crate::readers::record::{Id, Record};
-use crate::storage::vocabulary::Vocabulary;
 
 /// One row per event, in the order of the file, and one column per name, in the order in which they
 /// first came.
@@ -16,7 +16,7 @@ pub struct RecordTable {
     pub values: Vec<f64>,
     pub labels: Vec<Option<Label>>,
     pub ids: Vec<Option<Id>>,
-    names: Vocabulary,
+    names: FeatureTable,
 }
 
 impl Default for RecordTable {
@@ -27,7 +27,7 @@ impl Default for RecordTable {
             values: Vec::new(),
             labels: Vec::new(),
             ids: Vec::new(),
-            names: Vocabulary::default(),
+            names: FeatureTable::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! The feature `f` of namespace `n` is called `n^f`, one without a namespace `f`; names are texts.
 //! A value that is left out is 1; a scale multiplies the values of its namespace. The tag, which
-//! touches the bar or starts with a quote, is the event's id. The importance must be a number and
+//! touches the bar or starts with a quote, is the event's id: a number if it is written as one. The importance must be a number and
 //! is not used.
 
 use memchr::memchr;
@@ -35,10 +35,10 @@ fn head(text: &str, record: &mut Record) -> Result<(), String> {
     let mut words: Vec<&str> = text.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
     if let Some(&last) = words.last() {
         if let Some(tag) = last.strip_prefix('\'') {
-            record.id = Some(Id::Text(tag.to_owned()));
+            record.id = Some(Id::of_text(tag));
             words.pop();
         } else if !text.ends_with([' ', '\t']) {
-            record.id = Some(Id::Text(last.to_owned()));
+            record.id = Some(Id::of_text(last));
             words.pop();
         }
     }
@@ -114,12 +114,13 @@ fn words(line: &str, start: usize, end: usize) -> impl Iterator<Item = (usize, u
 #[cfg(test)]
 mod tests {
     use super::super::tests::{LineCase, check};
+    use crate::readers::columns::Columns;
     use crate::readers::options::{Format, OnError, Options};
 
     #[test]
     fn lines_are_read_or_refused() {
-        let options =
-            Options { format: Format::Vw, label: None, id: None, on_error: OnError::Stop };
+        let (format, columns) = (Format::Vw, Columns::default());
+        let options = Options { format, columns, on_error: OnError::Stop };
         let cases = [
             LineCase::event("1 | a:0.5 b", "1", "'a'=0.5 'b'=1"),
             LineCase::event(
@@ -130,6 +131,8 @@ mod tests {
             LineCase::event("1 0.5 0.1 | a", "1", "'a'=1"),
             LineCase::event("1 'x-7 | a", "1 of 'x-7'", "'a'=1"),
             LineCase::event("x7| a:0", "none of 'x7'", "'a'=0"),
+            LineCase::event("1 '7| a", "1 of 7", "'a'=1"),
+            LineCase::event("1 '07| a", "1 of '07'", "'a'=1"),
             LineCase::event("| a", "none", "'a'=1"),
             LineCase::event("|n a |", "none", "'n^a'=1"),
             LineCase::event("1 |", "1", ""),

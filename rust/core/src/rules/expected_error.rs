@@ -52,16 +52,20 @@ impl ExpectedError {
         let mut sum = 0.0;
         for feature in event {
             sum += match self.features.get(feature.id as usize) {
-                Some(mean) => mean.value / overall,
-                None => ERROR_OF_NEW_NAME,
+                Some(mean) if mean.count > 0 => mean.value / overall,
+                Some(_) | None => ERROR_OF_NEW_NAME,
             };
         }
         1.0 / (sum / event.len() as f64).max(FLOOR)
     }
 
-    /// Learn the error made on an event. `names` counts all names, those of this event included.
-    pub fn learn(&mut self, event: &[FeatureValue], names: usize, error: f64) {
+    /// Extend to so many features.
+    pub fn set_names(&mut self, names: usize) {
         self.features.resize(names, Mean::default());
+    }
+
+    /// Learn the error made on an event.
+    pub fn learn(&mut self, event: &[FeatureValue], error: f64) {
         self.overall.add(error);
         for feature in event {
             self.features[feature.id as usize].add(error);
@@ -99,9 +103,10 @@ mod tests {
     fn confidence_is_low_where_errors_were_large() {
         let mut errors = ExpectedError::default();
         assert_eq!(errors.confidence(&event(&[0])), 1.0);
+        errors.set_names(2);
         for _ in 0..10 {
-            errors.learn(&event(&[0]), 2, 1.0);
-            errors.learn(&event(&[1]), 2, 3.0);
+            errors.learn(&event(&[0]), 1.0);
+            errors.learn(&event(&[1]), 3.0);
         }
         assert_eq!(errors.overall, Mean { value: 2.0, count: 20 });
         assert_eq!(errors.confidence(&event(&[0])), 2.0); // 1 where 2 is the mean
@@ -112,7 +117,8 @@ mod tests {
     #[test]
     fn a_state_that_does_not_fit_is_refused() {
         let mut errors = ExpectedError::default();
-        errors.learn(&event(&[0]), 1, 1.0);
+        errors.set_names(1);
+        errors.learn(&event(&[0]), 1.0);
         assert!(errors.check(1).is_ok());
         assert!(errors.check(2).is_err());
         errors.overall.value = f64::NAN;

@@ -24,8 +24,9 @@ pub enum UpdateRule {
     Pa2 { c: Option<f64> },
     /// `Pa1` on wrong signs only, towards the root of the class's cost.
     Cpa { c: Option<f64> },
-    /// Steps that shrink for features learned often.
-    Arow { c: Option<f64> },
+    /// Steps that shrink for features learned often; with forgetting λ they grow again, so that
+    /// the rule follows change.
+    Arow { c: Option<f64>, forgetting: Option<f64> },
     /// Reach a margin of `phi` variances.
     CwVariance { phi: f64 },
     /// Reach a margin of `phi` standard deviations.
@@ -75,6 +76,15 @@ impl UpdateRule {
         matches!(self, Self::Arow { .. } | Self::CwVariance { .. } | Self::CwStdev { .. })
     }
 
+    /// λ: at each label the variances of the event's features go back towards 1,
+    /// `1/σ_i ← λ/σ_i + 1 − λ`.
+    pub fn forgetting(self) -> Option<f64> {
+        match self {
+            Self::Arow { forgetting, .. } => forgetting,
+            _ => None,
+        }
+    }
+
     /// Whether the rule is defined for more than two classes.
     pub fn is_multiclass(self) -> bool {
         !matches!(
@@ -108,7 +118,7 @@ impl UpdateRule {
                 let wanted = ((target.sqrt() - margin) / squared_norm).min(or_positive_margin(c));
                 if input.mistake { Step::of(wanted) } else { no_step }
             }
-            Self::Arow { c } => {
+            Self::Arow { c, .. } => {
                 let moves = loss > 0.0 && variance > 0.0;
                 if moves { arow(loss, variance, or_positive_margin(c)) } else { no_step }
             }
@@ -213,6 +223,7 @@ mod tests {
         assert_eq!(length(UpdateRule::Perceptron, 0.0), 1.0);
         assert_eq!(length(UpdateRule::Perceptron, 0.5), 0.0);
         assert_eq!(length(UpdateRule::MarginPerceptron, 0.5), 1.0);
+        assert_eq!(length(UpdateRule::MarginPerceptron, 1.0), 1.0); // exactly met is not enough
         assert_eq!(length(UpdateRule::MarginPerceptron, 1.5), 0.0);
     }
 
@@ -232,7 +243,11 @@ mod tests {
 
     #[test]
     fn an_all_zero_event_moves_nothing() {
-        let rules = [UpdateRule::Perceptron, UpdateRule::Pa, UpdateRule::Arow { c: Some(1.0) }];
+        let rules = [
+            UpdateRule::Perceptron,
+            UpdateRule::Pa,
+            UpdateRule::Arow { c: Some(1.0), forgetting: None },
+        ];
         for rule in rules {
             let empty = StepInput { squared_norm: 0.0, variance: 0.0, ..input(0.0) };
             assert_eq!(rule.step(&empty), Step::of(0.0));

@@ -10,29 +10,19 @@
 use serde::{Deserialize, Serialize};
 
 use crate::scaling::simd::F64x2;
+use crate::scaling::stats::StatsLanes;
 use crate::storage::math::ln;
 
-/// How many features are added to the end of an event: factor, energy and a constant, in this
-/// order.
-pub const OWN_FEATURES: usize = 3;
 /// The value of the constant.
 pub const CONSTANT: f64 = 0.3;
 
 const CLIP: f64 = 3.0; // of a standardised score
 const FACTOR_SIZE: f64 = 0.5;
 const ENERGY_SIZE: f64 = 0.3;
-/// A loading seen so many times counts half.
-pub const SHRINK: f64 = 10.0;
-/// The n-th event moves a loading towards `u z` by the share (1 + this)/(n + this), at most 1.
-pub const HEAD_START: f64 = 2.0;
 /// The smallest step of the factor's mean: it covers about the last two hundred events.
 const SLOWEST: f64 = 0.005;
-
-/// How much the loading of a feature seen `n` times counts.
-#[inline(always)]
-pub fn trust(n: F64x2) -> F64x2 {
-    n / (n + F64x2::splat(SHRINK))
-}
+/// The same of the energy's: about the last four thousand.
+const SLOWEST_ENERGY: f64 = 1.0 / 4_000.0;
 
 /// A running mean and variance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,11 +51,10 @@ impl RunningMoments {
     }
 }
 
-/// Sums over the features of an event, two side by side. z may be taken before or after the event
-/// is scaled to length 1.
+/// Sums over the features of an event, two side by side.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SummarySums {
-    /// z²
+    /// z² + b², b the presence
     squares: F64x2,
     /// a
     regularity: F64x2,
@@ -78,20 +67,14 @@ pub struct SummarySums {
 }
 
 impl SummarySums {
-    /// Add two features.
+    /// Add two features, before the event is scaled to length 1.
     #[inline(always)]
-    pub fn add(&mut self, z: F64x2, a: F64x2, lambda: F64x2) {
-        self.squares += z * z;
+    pub fn add(&mut self, pair: &StatsLanes) {
+        let (z, a, lambda) = (pair.z, pair.regularity, pair.lambda());
+        let square = z * z;
+        self.squares += square + pair.presence * pair.presence;
         self.regularity += a;
-        self.regular += a * (z * z);
-        self.projection += lambda * z;
-        self.loadings += lambda * lambda;
-    }
-
-    /// Add two features of an event that is already scaled: only what its factor needs.
-    #[inline(always)]
-    pub fn add_for_factor(&mut self, z: F64x2, a: F64x2, lambda: F64x2) {
-        self.regular += a * (z * z);
+        self.regular += a * square;
         self.projection += lambda * z;
         self.loadings += lambda * lambda;
     }
@@ -101,7 +84,7 @@ impl SummarySums {
         self.regularity -= F64x2::new([count as f64, 0.0]);
     }
 
-    /// Σz²
+    /// Σ(z² + b²)
     pub fn squares(&self) -> f64 {
         self.squares.reduce_add()
     }
@@ -110,7 +93,7 @@ impl SummarySums {
     fn share(&self) -> f64 {
         let squares = self.squares();
         if self.regularity.reduce_add() < 1.0 || squares == 0.0 {
-            0.0
+            0.0 // too few regular features, or nothing at all
         } else {
             self.regular.reduce_add() / squares
         }
@@ -151,17 +134,12 @@ impl EventSummary {
     /// Count an event of the stream; returns its (factor, energy) by the new statistics.
     pub fn observe(&mut self, sums: &SummarySums) -> [f64; 2] {
         if sums.share() > 0.0 {
-            self.energy.add(sums.log_energy(), 0.0);
+            self.energy.add(sums.log_energy(), SLOWEST_ENERGY);
         }
         if let Some(score) = sums.score() {
             self.factor.add(score, SLOWEST);
         }
         self.describe(sums)
-    }
-
-    /// The factor of an event that was scaled earlier, and so has length 1.
-    pub fn factor_of_scaled(&self, sums: &SummarySums) -> f64 {
-        self.factor_feature(sums.unscaled_score(), sums.regular.reduce_add())
     }
 
     fn factor_feature(&self, score: Option<f64>, share: f64) -> f64 {
@@ -195,45 +173,5 @@ mod tests {
         assert!((moments.mean - 3.0).abs() < 1e-15);
         assert!((moments.variance - 14.0 / 3.0).abs() < 1e-12); // (4 + 1 + 9)/3
         assert_eq!(moments.standardised(1e9, 1e-6), 3.0);
-    }
-
-    #[test]
-    fn an_event_of_words_has_neither_factor_nor_energy() {
-        let mut sums = SummarySums::default();
-        let [one, half, a] = [1.0, 0.5, 0.001].map(F64x2::splat);
-        for _ in 0..24 {
-            sums.add(one, a, half * trust(F64x2::splat(20.0)) * a);
-        }
-        let mut summary = EventSummary::default();
-        assert_eq!(summary.observe(&sums), [0.0, 0.0]); // Σa < 1
-        assert_eq!(summary.energy.n, 0);
-    }
-
-    #[test]
-    fn sensors_that_move_together_share_a_factor() {
-        let (mut loadings, mut summary) = ([0.0; 4], EventSummary::default());
-        let mut features = Vec::new();
-        for round in 1..500 {
-            let common = f64::from(round * 7 % 13) - 6.0;
-            let z = [common, -common, common, f64::from(round * 5 % 11) - 4.8].map(|x| x * 0.1);
-            let mut sums = SummarySums::default();
-            let (round, step) = (f64::from(round), 3.0 / (f64::from(round) + 2.0));
-            for (z, v) in z.chunks(2).zip(loadings.chunks(2)) {
-                let [z, v] = [z, v].map(|pair| F64x2::new([pair[0], pair[1]]));
-                sums.add(z, F64x2::ONE, v * trust(F64x2::splat(round)));
-            }
-            let [factor, _] = summary.observe(&sums);
-            let (u, length) = (sums.score().unwrap_or(1.0), sums.squares().sqrt());
-            for (v, z) in loadings.iter_mut().zip(z) {
-                *v += (u * z / length - *v) * step.min(1.0);
-            }
-            features.push((common, factor));
-        }
-        let agree = |&(common, factor): &(f64, f64)| common * factor * loadings[0] >= 0.0;
-        let clear = features.split_off(100).into_iter().filter(|pair| pair.0.abs() >= 3.0);
-        let late: Vec<(f64, f64)> = clear.collect();
-        assert!(late.iter().filter(|pair| agree(pair)).count() > late.len() * 9 / 10);
-        assert!(loadings[0] * loadings[1] < 0.0 && loadings[0] * loadings[2] > 0.0);
-        assert!(loadings[3].abs() < 0.2 * loadings[0].abs());
     }
 }

@@ -1,55 +1,66 @@
 //! The arithmetic of the running scaler: the statistics of a feature, updated for two features at a
 //! time.
 //!
-//! With n values seen, mean m and sum of squared deviations S, the regularity of a feature is
-//! `a = min(1, 2·runs/(n − 1))⁴`. Its centre is `a m` and its variance `S/n + (m − a m)²`. With the
-//! weight `(1 − a)²` the variance is replaced by one that all irregular features share. A scaled
-//! value is its number of deviations from the centre, at most 3, times its rarity
-//! `ln(1 + max(1, rounds since the first/n))`.
+//! With n values counted, mean m and sum of squared deviations S, the *value* of a feature is its number of
+//! deviations `√(S/n)` from the mean, at most 3, and 0 while the feature is constant. Its share of the events
+//! since the first one that carried it is `p`; its *presence* is `½ ln(1/p)`: 0 for a feature that is always
+//! there, the usual weight of rarity for a word. Its regularity is `a = min(1, 2p)⁴`: 1 for a sensor, near 0
+//! for a word.
+//!
+//! The statistics forget. When n reaches 8,000 it is halved, and S with it. A feature begins again if it lies
+//! beyond 3 deviations 20 times in a row, or stays within half a deviation 100 times in a row while it still moves:
+//! another unit, another place.
 
-use serde::{Deserialize, Serialize};
-
-use crate::scaling::event_summary::{HEAD_START, SHRINK};
 use crate::scaling::simd::{F64x2, LANES, all, any, ln};
-use crate::storage::math::exp;
 
-const CLIP: f64 = 3.0; // of a scaled value, in deviations
+const CLIP: f64 = 3.0; // of a value, in deviations
 const GROSS: f64 = 10.0; // a value further off, in deviations, is a gross error: it is clipped before it is counted
-const WARM: f64 = 10.0; // values seen before gross errors are clipped
+const WARM: f64 = 10.0; // values counted before gross errors are clipped
 const STILL: f64 = 1e-24; // up to this ratio of variance to squared mean a feature counts as constant
+const KNOWN: f64 = 30.0; // values counted before a feature may begin again
+const FAR_OFF: f64 = 20.0; // arrivals beyond the clip in a row after which it does
+const CLOSE: f64 = 0.5; // deviations from the anchor within which a value counts as close
+const ALL_CLOSE: f64 = 100.0; // arrivals close to the anchor in a row after which a feature begins again
+pub const MOST_COUNTED: f64 = 8_000.0; // n is halved here
+const PRESENCE: f64 = 0.5;
+const SHRINK: f64 = 10.0; // a loading seen so many times counts half
+const HEAD_START: f64 = 2.0; // the n-th event moves a loading by the share (1 + this)/(n + this), at most 1
 
 /// The statistics of one feature, in one cache line. Counts are floats, which are exact below 2⁵³.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(64))]
 pub struct FeatureStats {
-    /// Times seen.
+    /// n: values counted.
     pub n: f64,
     pub mean: f64,
-    /// Sum of squared deviations.
+    /// S: the sum of squared deviations.
     pub squares: f64,
-    /// Times seen in two rounds in a row.
-    pub runs: f64,
-    /// The round in which it was first seen.
+    /// The round from which presence is counted: the first that carried it, later as it follows from forgetting.
     pub first: f64,
-    /// The round in which it was last seen.
+    /// The last round that carried it.
     pub last: f64,
     /// Its loading in the common factor.
     pub loading: f64,
-    /// a, which follows from `n` and `runs`.
-    pub regularity: f64,
+    /// A value to which those after it were close.
+    pub anchor: f64,
+    /// How often in a row it was beyond the clip.
+    pub far_off: f32,
+    /// How often it was close to the anchor, and not the same, since it was farther from it.
+    pub close: f32,
 }
 
-/// Fills the second lane if the number of features is odd. Its value is 0; once observed its
-/// regularity is 1.
+/// Fills the second lane if the number of features is odd, and stands for a feature without statistics
+/// outside the stream: value and presence are 0, the regularity is 1.
 pub const PADDING: FeatureStats = FeatureStats {
     n: 1.0,
     mean: 0.0,
     squares: 0.0,
-    runs: 1.0,
-    first: f64::INFINITY, // so that it is never rare
+    first: f64::INFINITY, // so that it is always there
     last: f64::NEG_INFINITY,
     loading: 0.0,
-    regularity: 0.0,
+    anchor: 0.0,
+    far_off: 0.0,
+    close: 0.0,
 };
 
 impl FeatureStats {
@@ -58,48 +69,30 @@ impl FeatureStats {
     }
 }
 
-/// Quotients by n, n − 1, n + 2 and n + 10.
-pub struct CountInverses {
+/// Quotients by n, n + 2 and n + 10.
+struct CountInverses {
     /// 1/n
-    pub n: F64x2,
-    /// 1/(n − 1), but 1 for n = 1
-    pub before: F64x2,
+    n: F64x2,
     /// n/(n + 10)
-    pub trust: F64x2,
+    trust: F64x2,
     /// 3/(n + 2), but at most 1
-    pub step: F64x2,
+    step: F64x2,
 }
 
 impl CountInverses {
     /// Computes all of them with one division; exact for n = 1.
     #[inline(always)]
-    pub fn of(n: F64x2) -> Self {
-        let before = (n - F64x2::ONE).fast_max(F64x2::ONE);
+    fn of(n: F64x2) -> Self {
         let (near, far) = (n + F64x2::splat(HEAD_START), n + F64x2::splat(SHRINK));
-        let (counts, others) = (n * before, near * far);
-        let all = F64x2::ONE / (counts * others);
-        let (of_counts, of_others) = (others * all, counts * all);
+        let others = near * far;
+        let all = F64x2::ONE / (n * others);
+        let of_others = n * all;
         Self {
-            n: before * of_counts,
-            before: n * of_counts,
+            n: others * all,
             trust: n * (near * of_others),
             step: (F64x2::splat(HEAD_START + 1.0) * (far * of_others)).fast_min(F64x2::ONE),
         }
     }
-}
-
-/// a = min(1, 2·runs/(n − 1))⁴
-#[inline(always)]
-pub fn regularity_of(n: F64x2, runs: F64x2, inverses: &CountInverses) -> F64x2 {
-    let share = (runs + runs) * inverses.before;
-    // Where a is 1 it must be exactly 1, in spite of rounding.
-    is_regular(n, runs).bitselect(F64x2::ONE, (share * share) * (share * share))
-}
-
-/// Whether 2·runs ≥ n − 1, so that a = 1; false for n = 1 without runs.
-#[inline(always)]
-fn is_regular(n: F64x2, runs: F64x2) -> F64x2 {
-    (runs + runs).simd_ge((n - F64x2::ONE).fast_max(F64x2::ONE))
 }
 
 /// Two features of an event side by side: their values, their statistics, and what is computed from
@@ -110,121 +103,135 @@ pub struct StatsLanes {
     pub n: F64x2,
     pub mean: F64x2,
     pub squares: F64x2,
-    pub runs: F64x2,
-    /// Rounds since the first time.
-    pub since: F64x2,
+    pub first: F64x2,
+    pub far_off: F64x2,
+    pub anchor: F64x2,
+    pub close: F64x2,
     pub loading: F64x2,
+    /// a
     pub regularity: F64x2,
-    /// 1/n
-    pub inverse: F64x2,
     /// n/(n + 10): how much the loadings count.
     pub trust: F64x2,
     /// 3/(n + 2), but at most 1: how far the event moves the loadings.
     pub step: F64x2,
-    /// The scaled value; at first before the event is scaled to length 1.
+    /// The value; at first before the event is scaled to length 1.
     pub z: F64x2,
+    /// The presence, likewise.
+    pub presence: F64x2,
 }
 
 impl StatsLanes {
-    /// Load values of this round and the statistics of their features.
+    /// Load values and the statistics of their features.
     #[inline(always)]
-    pub fn of(values: [f64; LANES], [a, b]: [&FeatureStats; LANES], round: f64) -> Self {
-        let (round, one) = (F64x2::splat(round), F64x2::ONE);
-        let just_before = (F64x2::new([a.last, b.last]) + one).simd_eq(round);
+    pub fn of(values: [f64; LANES], [a, b]: [&FeatureStats; LANES]) -> Self {
         Self {
             value: F64x2::new(values),
             n: F64x2::new([a.n, b.n]),
             mean: F64x2::new([a.mean, b.mean]),
             squares: F64x2::new([a.squares, b.squares]),
-            runs: F64x2::new([a.runs, b.runs]) + (just_before & one),
-            since: round + one - F64x2::new([a.first, b.first]),
+            first: F64x2::new([a.first, b.first]),
+            far_off: F64x2::new([a.far_off.into(), b.far_off.into()]),
+            anchor: F64x2::new([a.anchor, b.anchor]),
+            close: F64x2::new([a.close.into(), b.close.into()]),
             loading: F64x2::new([a.loading, b.loading]),
-            regularity: F64x2::new([a.regularity, b.regularity]),
             ..Self::default()
         }
     }
 
-    /// Update the statistics with the values by Welford's step, gross errors clipped. Values of
-    /// irregular features are added to the `sizes`.
+    /// Update the statistics with the values of this round by Welford's step, gross errors clipped.
     #[inline(always)]
-    pub fn observe(self, sizes: &mut LogSizes) -> Self {
-        let Self { value, n, mean, squares, runs, .. } = self;
-        let (mut counted, mut off) = (value, value - mean);
-        let beyond = (off * off * n).simd_gt(F64x2::splat(GROSS * GROSS) * squares);
-        let known = n.simd_ge(F64x2::splat(WARM)) & squares.simd_gt(F64x2::ZERO);
-        let gross = beyond & known;
+    pub fn observe(mut self, round: f64) -> Self {
+        let mut off = self.value - self.mean;
+        let distance = off * off * self.n; // to be compared with so many S
+        let known = self.n.simd_ge(F64x2::splat(KNOWN)) & self.squares.simd_gt(F64x2::ZERO);
+        let beyond = distance.simd_gt(F64x2::splat(CLIP * CLIP) * self.squares) & known;
+        let mut counted = self.value;
+        self.far_off = beyond & (self.far_off + F64x2::ONE);
+        let gap = self.value - self.anchor;
+        let away = (gap * gap * self.n).simd_gt(F64x2::splat(CLOSE * CLOSE) * self.squares) & known;
+        let moved = self.value.simd_ne(self.anchor) & known;
+        self.close = !away & (self.close + (moved & F64x2::ONE));
+        self.anchor = away.bitselect(self.value, self.anchor);
+        let far_off = self.far_off.simd_ge(F64x2::splat(FAR_OFF));
+        if any(far_off | self.close.simd_ge(F64x2::splat(ALL_CLOSE))) {
+            self.begin_again(round);
+            off = self.value - self.mean;
+        }
+        let gross = (off * off * self.n).simd_gt(F64x2::splat(GROSS * GROSS) * self.squares)
+            & self.n.simd_ge(F64x2::splat(WARM))
+            & self.squares.simd_gt(F64x2::ZERO);
         if any(gross) {
-            let reach = F64x2::splat(GROSS) * (squares / n).sqrt();
-            let clipped = value.fast_max(mean - reach).fast_min(mean + reach);
-            counted = gross.bitselect(clipped, value);
-            off = counted - mean;
+            let reach = F64x2::splat(GROSS) * (self.squares / self.n).sqrt();
+            let clipped = self.value.fast_max(self.mean - reach).fast_min(self.mean + reach);
+            counted = gross.bitselect(clipped, self.value);
+            off = counted - self.mean;
         }
-        let n = n + F64x2::ONE;
-        let inverses = CountInverses::of(n);
-        let mean = mean + off * inverses.n;
-        let squares = squares + off * (counted - mean);
-        let mut regularity = F64x2::ONE;
-        if !all(is_regular(n, runs)) {
-            regularity = regularity_of(n, runs, &inverses);
-            sizes.add(counted, regularity);
+        self.n += F64x2::ONE;
+        let inverses = CountInverses::of(self.n);
+        self.mean += off * inverses.n;
+        self.squares += off * (counted - self.mean);
+        if any(self.n.simd_ge(F64x2::splat(MOST_COUNTED))) {
+            self.forget_half(round);
+            return self.with_inverses(&CountInverses::of(self.n), round);
         }
-        Self { n, mean, squares, regularity, ..self }.with_inverses(&inverses)
+        self.with_inverses(&inverses, round)
     }
 
-    /// Add what follows from n.
-    #[inline(always)]
-    pub fn with_inverses(self, inverses: &CountInverses) -> Self {
-        let &CountInverses { n: inverse, trust, step, .. } = inverses;
-        Self { inverse, trust, step, ..self }
-    }
-
-    /// Whether a = 1 for both.
-    #[inline(always)]
-    pub fn is_regular(&self) -> bool {
-        all(self.regularity.simd_eq(F64x2::ONE))
-    }
-
-    /// Compute z, before the event is scaled to length 1, for two features with a = 1.
-    #[inline(always)]
-    pub fn scaled_as_regular(self) -> Self {
-        let variance = self.squares * self.inverse;
-        self.clipped((self.value - self.mean) / variance.sqrt(), variance)
-    }
-
-    /// Compute z for any two features; `shared` is the squared size that irregular features share.
-    #[inline(always)]
-    pub fn scaled(self, shared: Option<f64>) -> Self {
-        let a = self.regularity;
-        let centre = a * self.mean;
-        let off = self.mean - centre;
-        let own = self.squares * self.inverse + off * off;
-        let mut variance = own;
-        if let Some(shared) = shared {
-            let (rest, least, most) = (F64x2::ONE - a, F64x2::splat(0.01), F64x2::splat(100.0));
-            let shared = F64x2::splat(shared).fast_max(least * own).fast_min(most * own);
-            variance = own + rest * rest * (shared - own);
+    /// Start the statistics of features that were far off too often with the current value.
+    #[cold]
+    fn begin_again(&mut self, round: f64) {
+        let fields = [self.n, self.mean, self.squares, self.first];
+        let others = [self.far_off, self.close, self.anchor];
+        let (mut fields, mut others) = (fields.map(F64x2::to_array), others.map(F64x2::to_array));
+        for lane in 0..LANES {
+            let ([n, mean, squares, first], [far_off, close, anchor]) = (&mut fields, &mut others);
+            if far_off[lane] >= FAR_OFF || close[lane] >= ALL_CLOSE {
+                let gap = (round + 1.0 - first[lane]) / n[lane]; // rounds per arrival, which stays
+                first[lane] = round + 1.0 - gap;
+                (n[lane], mean[lane]) = (0.0, self.value.to_array()[lane]);
+                (squares[lane], far_off[lane], close[lane]) = (0.0, 0.0, 0.0);
+                anchor[lane] = mean[lane];
+            }
         }
-        // The variance of the smallest floats may be rounded to 0: then z is 0.
-        let scaled = (self.value - centre) / variance.sqrt();
-        self.clipped(variance.simd_gt(F64x2::ZERO) & scaled, own)
+        [self.n, self.mean, self.squares, self.first] = fields.map(F64x2::new);
+        [self.far_off, self.close, self.anchor] = others.map(F64x2::new);
     }
 
-    /// z of values that are so many deviations off; 0 if the feature is constant.
+    /// Let the older half of the values go; the share of events stays.
+    #[cold]
+    fn forget_half(&mut self, round: f64) {
+        let full = self.n.simd_ge(F64x2::splat(MOST_COUNTED));
+        let half = F64x2::splat(0.5);
+        self.n = full.bitselect(self.n * half, self.n);
+        self.squares = full.bitselect(self.squares * half, self.squares);
+        self.first = full.bitselect((self.first + F64x2::splat(round + 1.0)) * half, self.first);
+    }
+
+    /// Compute value, presence and regularity by statistics that are not changed.
     #[inline(always)]
-    fn clipped(self, off: F64x2, variance: F64x2) -> Self {
-        let clip = F64x2::splat(CLIP);
+    pub fn described(self, round: f64) -> Self {
+        self.with_inverses(&CountInverses::of(self.n), round)
+    }
+
+    #[inline(always)]
+    fn with_inverses(mut self, inverses: &CountInverses, round: f64) -> Self {
+        let (one, clip) = (F64x2::ONE, F64x2::splat(CLIP));
+        (self.trust, self.step) = (inverses.trust, inverses.step);
+        let variance = self.squares * inverses.n;
         let moves = variance.simd_gt(F64x2::splat(STILL) * self.mean * self.mean);
-        let z = moves & (off.fast_min(clip).fast_max(-clip) * self.rarity());
-        Self { z, ..self }
-    }
-
-    /// ln(1 + max(1, since/n))
-    #[inline(always)]
-    fn rarity(&self) -> F64x2 {
-        if all(self.since.simd_le(self.n)) {
-            return F64x2::LN_2;
+        let off = (self.value - self.mean) / variance.sqrt();
+        self.z = moves & off.fast_min(clip).fast_max(-clip);
+        let since = F64x2::splat(round + 1.0) - self.first;
+        if all(since.simd_le(self.n)) {
+            (self.regularity, self.presence) = (one, F64x2::ZERO);
+            return self;
         }
-        ln(F64x2::ONE + (self.since * self.inverse).fast_max(F64x2::ONE))
+        let share = (self.n / since).fast_min(one);
+        let share = since.simd_le(self.n).bitselect(one, share);
+        let twice = (share + share).fast_min(one);
+        self.regularity = (twice * twice) * (twice * twice);
+        self.presence = F64x2::splat(-PRESENCE) * ln(share);
+        self
     }
 
     /// Store the new statistics of the feature in one lane.
@@ -233,10 +240,12 @@ impl StatsLanes {
         stats.n = self.n.as_array()[LANE];
         stats.mean = self.mean.as_array()[LANE];
         stats.squares = self.squares.as_array()[LANE];
-        stats.runs = self.runs.as_array()[LANE];
+        stats.first = self.first.as_array()[LANE];
         stats.last = round;
+        stats.far_off = self.far_off.as_array()[LANE] as f32;
+        stats.anchor = self.anchor.as_array()[LANE];
+        stats.close = self.close.as_array()[LANE] as f32;
         stats.loading = self.loading.as_array()[LANE];
-        stats.regularity = self.regularity.as_array()[LANE];
     }
 
     /// λ
@@ -246,110 +255,91 @@ impl StatsLanes {
     }
 }
 
-/// The size of values that irregular features share: the mean of ln|x|, and the weight in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SharedScale {
-    pub weight: f64,
-    pub log_size: f64,
-}
-
-impl SharedScale {
-    /// The square of the shared size; none before the first value of an irregular feature.
-    pub fn squared_size(self) -> Option<f64> {
-        (self.weight > 0.0).then(|| exp(2.0 * self.log_size))
-    }
-
-    /// Count the values of an event.
-    pub fn count(&mut self, sizes: &LogSizes) {
-        let weight = sizes.weight.reduce_add();
-        if weight > 0.0 {
-            self.weight += weight;
-            self.log_size += (sizes.logs.reduce_add() - weight * self.log_size) / self.weight;
-        }
-    }
-}
-
-/// Sums over the values of an event that are not 0: of (1 − a)², and of (1 − a)² ln|x|.
-#[derive(Default)]
-pub struct LogSizes {
-    weight: F64x2,
-    logs: F64x2,
-}
-
-impl LogSizes {
-    #[inline(always)]
-    pub fn add(&mut self, values: F64x2, regularity: F64x2) {
-        let zero = values.simd_eq(F64x2::ZERO);
-        let rest = F64x2::ONE - regularity;
-        let weight = !zero & (rest * rest);
-        self.weight += weight;
-        self.logs += weight * ln(zero.bitselect(F64x2::ONE, values.abs()));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The statistics of a feature with these values, in these rounds.
-    fn stats_of(values: &[(u64, f64)]) -> FeatureStats {
-        let mut stats = FeatureStats::new(values[0].0 as f64);
-        for &(round, value) in values {
-            let pair = StatsLanes::of([0.0, value], [&PADDING, &stats], round as f64);
-            pair.observe(&mut LogSizes::default()).commit::<1>(&mut stats, round as f64);
+    /// The statistics of a feature with these values, in these rounds, and the last lanes.
+    fn stats_of(values: impl IntoIterator<Item = (u64, f64)>) -> (FeatureStats, StatsLanes) {
+        let (mut stats, mut last) = (FeatureStats::default(), StatsLanes::default());
+        for (i, (round, value)) in values.into_iter().enumerate() {
+            if i == 0 {
+                stats = FeatureStats::new(round as f64);
+            }
+            last = StatsLanes::of([0.0, value], [&PADDING, &stats]).observe(round as f64);
+            last.commit::<1>(&mut stats, round as f64);
         }
-        stats
+        (stats, last)
     }
 
     #[test]
-    fn a_sensor_is_regular_and_a_rare_word_is_not() {
-        let sensor: Vec<(u64, f64)> = (0..50).map(|round| (round, 20.0)).collect();
-        assert_eq!(stats_of(&sensor).regularity, 1.0);
-        let word: Vec<(u64, f64)> = (0..50).map(|i| (10 * i, 1.0)).collect();
-        assert_eq!(stats_of(&word).regularity, 0.0);
+    fn a_sensor_is_its_value_and_a_word_its_presence() {
+        let sensor = stats_of((0..50).map(|round| (round, (round % 2) as f64))).1;
+        let [z, presence, a] =
+            [sensor.z, sensor.presence, sensor.regularity].map(|x| x.as_array()[1]);
+        assert!((z - 1.0).abs() < 1e-12 && presence == 0.0 && a == 1.0); // half the values are 1
+        let word = stats_of((0..50).map(|i| (10 * i, 1.0))).1;
+        let [z, presence, a] = [word.z, word.presence, word.regularity].map(|x| x.as_array()[1]);
+        let share: f64 = 50.0 / 491.0;
+        assert!((presence + 0.5 * share.ln()).abs() < 1e-12 && z == 0.0);
+        assert!((a - (2.0 * share).powi(4)).abs() < 1e-12);
     }
 
     #[test]
     fn mean_and_deviation_are_those_of_the_values() {
-        let stats = stats_of(&[(0, 1.0), (1, 2.0), (2, 6.0)]);
+        let stats = stats_of([(0, 1.0), (1, 2.0), (2, 6.0)]).0;
         assert!((stats.mean - 3.0).abs() < 1e-15);
         assert!((stats.squares - 14.0).abs() < 1e-12); // 4 + 1 + 9
     }
 
     #[test]
     fn a_gross_error_hardly_moves_the_scale() {
-        let mut values: Vec<(u64, f64)> =
-            (0..100).map(|round| (round, (round % 3) as f64)).collect();
-        let before = stats_of(&values);
-        values.push((100, 1e9));
-        let after = stats_of(&values);
+        let values = (0..100).map(|round| (round, (round % 3) as f64));
+        let before = stats_of(values.clone()).0;
+        let after = stats_of(values.chain([(100, 1e9)])).0;
         assert!(after.squares < 3.0 * before.squares);
     }
 
     #[test]
-    fn sizes_are_the_logarithms_of_what_is_not_zero() {
-        let (mut sizes, mut logs, mut weight) = (LogSizes::default(), 0.0, 0.0);
-        for i in 1..3_000 {
-            let value = |place: i32| f64::from((i + place) % 7 - 3) * 10.0_f64.powi(i % 80 - 40);
-            let (values, a) = ([0, 1].map(value), [0.0, [0.25, 1.0][i as usize % 2]]);
-            sizes.add(F64x2::new(values), F64x2::new(a));
-            for (value, a) in values.into_iter().zip(a).filter(|pair| pair.0 != 0.0) {
-                weight += (1.0 - a) * (1.0 - a);
-                logs += (1.0 - a) * (1.0 - a) * value.abs().ln();
-            }
-        }
-        assert!((sizes.weight.reduce_add() - weight).abs() < 1e-9);
-        assert!((sizes.logs.reduce_add() - logs).abs() < 1e-9);
+    fn a_feature_that_is_far_off_twenty_times_begins_again_with_the_same_share_of_events() {
+        let old = (0..2_000).map(|i| (2 * i, (i % 3) as f64));
+        let new = |count: u64| (2_000..2_000 + count).map(|i| (2 * i, 50.0 + (i % 3) as f64));
+        let before = stats_of(old.clone().chain(new(19))).0;
+        assert_eq!((before.n, before.far_off), (2_019.0, 19.0));
+        let (after, lanes) = stats_of(old.chain(new(20)));
+        assert_eq!((after.n, after.far_off), (1.0, 0.0));
+        assert!((after.mean - 51.0).abs() < 2.0);
+        let presence = lanes.presence.as_array()[1];
+        assert!((presence - 0.5 * 2.0_f64.ln()).abs() < 0.01, "{presence}");
     }
 
     #[test]
-    fn a_constant_feature_is_scaled_to_0() {
-        let stats = stats_of(&(0..20).map(|round| (round, 7.0)).collect::<Vec<_>>());
-        let pair = StatsLanes::of([7.0, 0.0], [&stats, &PADDING], 20.0);
-        let pair = pair.observe(&mut LogSizes::default());
-        assert!(pair.is_regular());
-        for scaled in [pair.scaled_as_regular(), pair.scaled(None)] {
-            assert_eq!(scaled.z.to_array(), [0.0; LANES]);
-        }
+    fn a_feature_whose_values_all_are_close_while_they_move_begins_again() {
+        let old = (0..500).map(|round| (round, (round % 10) as f64));
+        let new =
+            |count: u64| (500..500 + count).map(|round| (round, 4.0 + (round % 3) as f64 / 10.0));
+        let before = stats_of(old.clone().chain(new(100))).0;
+        assert!(before.n > 500.0 && before.close > 0.0, "{before:?}");
+        let after = stats_of(old.clone().chain(new(250))).0;
+        assert!(after.n < 200.0 && after.squares / after.n < 0.01, "{after:?}");
+        let stuck = stats_of(old.chain((500..900).map(|round| (round, 4.0)))).0;
+        assert_eq!(stuck.n, 900.0); // it repeats one value: nothing is known of another unit
+    }
+
+    #[test]
+    fn at_eight_thousand_values_the_older_half_is_let_go_and_the_share_stays() {
+        let (before, after) = (
+            stats_of((0..7_999).map(|i| (4 * i, (i % 2) as f64))).0,
+            stats_of((0..8_000).map(|i| (4 * i, (i % 2) as f64))),
+        );
+        assert_eq!((before.n, after.0.n), (7_999.0, 4_000.0));
+        assert!((after.0.squares / 4_000.0 - 0.25).abs() < 1e-3);
+        assert!((after.1.presence.as_array()[1] - 0.5 * 4.0_f64.ln()).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_constant_feature_has_no_value() {
+        let lanes = stats_of((0..20).map(|round| (round, 7.0))).1;
+        assert_eq!(lanes.z.to_array(), [0.0; LANES]);
     }
 }

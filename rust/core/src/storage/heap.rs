@@ -269,6 +269,17 @@ mod tests {
     }
 
     #[test]
+    fn a_heap_whose_keys_are_all_replaced_is_in_order() {
+        let mut heap = Heap::default();
+        for id in 0..50 {
+            heap.set(id, f64::from(id) + 1.0);
+        }
+        let turned = |id: FeatureId| 51.0 - f64::from(id);
+        heap.set_all(turned);
+        assert_eq!(drain(&mut heap, turned), (0..50).rev().collect::<Vec<FeatureId>>());
+    }
+
+    #[test]
     fn ids_that_are_renumbered_keep_their_order() {
         let mut heap = Heap::default();
         for (id, key) in [(0, 4.0), (1, 1.0), (2, 2.0), (3, 1.0), (5, 3.0)] {

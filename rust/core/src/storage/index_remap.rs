@@ -25,6 +25,15 @@ impl IndexRemap {
         Self { new_ids, count: count as usize }
     }
 
+    /// The same for `width` consecutive rows per id.
+    pub fn widened(&self, width: FeatureId) -> Self {
+        let rows = |&id: &FeatureId| {
+            (0..width).map(move |i| if id == UNKNOWN { UNKNOWN } else { id * width + i })
+        };
+        let new_ids = self.new_ids.iter().flat_map(rows).collect();
+        Self { new_ids, count: self.count * width as usize }
+    }
+
     /// How many ids are kept.
     pub fn len(&self) -> usize {
         self.count

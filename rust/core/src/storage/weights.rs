@@ -421,6 +421,14 @@ impl Weights {
         }
     }
 
+    /// `1/σ_i ← λ/σ_i + 1 − λ` for every feature: variances go back towards 1. A variance of 0 stays.
+    pub fn widen(&mut self, vector: usize, features: &[FeatureValue], forgetting: f64) {
+        for feature in features {
+            let sigma = &mut self.variances[feature.id as usize * self.width + vector];
+            *sigma = (*sigma / (forgetting + (1.0 - forgetting) * *sigma)).min(1.0);
+        }
+    }
+
     /// If the norm of a vector is above the radius, scale the vector back to it.
     pub fn scale_back(&mut self, vector: usize, radius: f64) {
         let part = &mut self.vectors[vector];
@@ -623,6 +631,19 @@ mod tests {
         assert_eq!(weights_of(&weights), [0.0, 1.0]);
         assert_eq!(weights.weight(1, 4), 0.0);
         assert_eq!(weights.variance(4, &[feature]), 4.0);
+    }
+
+    #[test]
+    fn forgetting_brings_a_precision_back_towards_1() {
+        let mut weights = Weights::new(Upkeep::NONE, true, 1);
+        weights.set_rows(3);
+        let features = [FeatureValue { id: 0, value: 1.0 }, FeatureValue { id: 1, value: 0.0 }];
+        weights.variances = vec![0.25, 0.0, 0.25];
+        weights.widen(0, &features, 0.5);
+        assert_eq!(weights.variances, [1.0 / 2.5, 0.0, 0.25]); // 4 becomes 2.5
+        weights.variances[0] = 1.0;
+        weights.widen(0, &features, 0.3);
+        assert_eq!(weights.variances[0], 1.0);
     }
 
     #[test]

@@ -28,7 +28,6 @@ use crate::model::example::{Example, Outcome, PriorScores, Score, too_large};
 use crate::model::fesl::ridge_map::{MapStep, RidgeMap, RidgeMapState, SparseColumns};
 use crate::model::kind::ModelKind;
 use crate::model::two_experts::{Loss, Sharing, TwoExperts, blend};
-use crate::scaling::RunningScaler;
 use crate::storage::rng::Generator;
 
 /// What is predicted once there are two models.
@@ -165,12 +164,7 @@ impl ModelKind for Fesl {
         }
     }
 
-    fn learn(
-        &mut self,
-        example: &Example<'_>,
-        _scaler: Option<&RunningScaler>,
-        draws: &mut Generator,
-    ) -> Result<Outcome, Error> {
+    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
         let config = self.config;
         let features = example.features;
         example.squared_norm()?; // stored examples are multiplied with each other
@@ -449,9 +443,9 @@ impl Fesl {
     /// Move the weights by the example and store it.
     fn store(&mut self, example: &Example<'_>, target: f64, step: f64) {
         self.rounds += 1;
-        self.weights.resize(example.names, 0.0);
-        self.lagged.resize(example.names, 0.0);
-        self.first_seen.resize(example.names, 0);
+        self.weights.resize(example.rows, 0.0);
+        self.lagged.resize(example.rows, 0.0);
+        self.first_seen.resize(example.rows, 0);
         for feature in example.features {
             let at = feature.id as usize;
             self.weights[at] += step * feature.value;
@@ -509,6 +503,7 @@ impl FeslState {
 mod tests {
     use super::*;
     use crate::label::Target;
+    use crate::model::example::testing::learned;
 
     const CONFIG: FeslConfig = FeslConfig {
         combine: Combine::Weights,
@@ -530,13 +525,16 @@ mod tests {
         let example = Example {
             features: &features,
             target,
-            known,
-            names,
+            number: 0,
+            weight: 1.0,
+            per_feature: 1,
+            history: &learned(known),
+            rows: names,
             positives: 0,
             negatives: 0,
             products: None,
         };
-        model.learn(&example, None, &mut Generator::from_seed(0)).unwrap();
+        model.learn(&example, &mut Generator::from_seed(0)).unwrap();
     }
 
     /// y = 2·old, new = 10·old, and then the old name is gone.

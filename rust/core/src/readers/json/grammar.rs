@@ -141,6 +141,39 @@ impl<'a> JsonCursor<'a> {
         u32::from_str_radix(digits, 16).ok()
     }
 
+    /// Go behind the value that starts here, whatever it is.
+    pub fn skip_value(&mut self) -> Result<(), String> {
+        let (mut open, mut unescaped) = (Vec::new(), String::new());
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    self.string(&mut unescaped)?;
+                    unescaped.clear();
+                }
+                Some(bracket @ (b'{' | b'[')) => {
+                    open.push(if bracket == b'{' { b'}' } else { b']' });
+                    self.at += 1;
+                    continue;
+                }
+                Some(byte) if open.last() == Some(&byte) => {
+                    open.pop();
+                    self.at += 1;
+                }
+                Some(b',' | b':') if !open.is_empty() => {
+                    self.at += 1;
+                    continue;
+                }
+                _ => {
+                    self.scalar().ok_or_else(|| self.expected("a value"))?;
+                }
+            }
+            if open.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
     /// The value that starts here, if it is a scalar other than a string.
     pub fn scalar(&mut self) -> Option<Scalar> {
         let first = self.peek()?;

@@ -13,17 +13,18 @@ mod plain_members;
 
 use crate::event::{Name, quoted};
 use crate::label::Label;
+use crate::readers::columns::Role;
 use crate::readers::json::grammar::{JsonCursor, JsonStr, Scalar};
 use crate::readers::json::key_predictor::KeyPredictor;
 use crate::readers::json::plain_members::read_plain_members;
 use crate::readers::number::integer;
-use crate::readers::options::Options;
-use crate::readers::record::{Id, Record, not_finite, number_label, shown};
+use crate::readers::record::{Id, NameRef, Record, not_finite, number_label, shown};
+use crate::readers::roles::{Cell, Roles};
 
 /// Read a line; false if there is no event in it.
 pub fn parse(
     line: &str,
-    options: &Options,
+    roles: &mut Roles,
     keys: &mut KeyPredictor,
     record: &mut Record,
 ) -> Result<bool, String> {
@@ -36,7 +37,7 @@ pub fn parse(
     record.may_repeat = true;
     if !cursor.skip(b'}') {
         keys.begin_line();
-        members(&mut cursor, options, keys, record)?;
+        members(&mut cursor, roles, keys, record)?;
     }
     match cursor.peek() {
         None => Ok(true),
@@ -47,25 +48,36 @@ pub fn parse(
 /// Read the members of an object that has some, and its closing brace.
 fn members(
     cursor: &mut JsonCursor<'_>,
-    options: &Options,
+    roles: &mut Roles,
     keys: &mut KeyPredictor,
     record: &mut Record,
 ) -> Result<(), String> {
     let line = cursor.line;
-    let (mut has_label, mut has_id) = (false, false);
-    while cursor.has_control || !read_plain_members(cursor, options, keys, record) {
+    let mut met = Vec::new(); // roles that one field has
+    while cursor.has_control || !read_plain_members(cursor, roles, keys, record) {
         cursor.expect(b'"', "a name between quotes")?;
         let key = cursor.string(&mut record.texts)?;
         cursor.expect(b':', "a colon")?;
         let name = key.of(line, &record.texts);
-        if options.label.as_deref() == Some(name) {
-            once(&mut has_label, name)?;
-            record.label = label(cursor)?;
-        } else if options.id.as_deref() == Some(name) {
-            once(&mut has_id, name)?;
-            record.id = id(cursor)?;
-        } else {
-            feature(cursor, key, record)?;
+        match roles.meet(name) {
+            role @ (None | Some(Role::Number)) => {
+                feature(cursor, key, role.is_some(), roles, record)?;
+            }
+            Some(role) => {
+                if matches!(role, Role::Label | Role::Id | Role::Time | Role::Group) {
+                    once(&mut met, role, name)?;
+                }
+                let name = name.to_owned();
+                match role {
+                    Role::Label => record.label = label(cursor)?,
+                    Role::Id => record.id = id(cursor, "id")?,
+                    Role::Group => record.group = id(cursor, "group")?,
+                    Role::Ignore => cursor.skip_value()?,
+                    Role::Time | Role::Text | Role::Category | Role::Number | Role::Raw => {
+                        special(cursor, role, &name, roles, record)?;
+                    }
+                }
+            }
         }
         match cursor.peek() {
             Some(b',') => cursor.at += 1,
@@ -77,16 +89,64 @@ fn members(
     Ok(())
 }
 
-fn once(has: &mut bool, name: &str) -> Result<(), String> {
-    if std::mem::replace(has, true) {
+fn once(met: &mut Vec<Role>, role: Role, name: &str) -> Result<(), String> {
+    if met.contains(&role) {
         return Err(format!("{} appears twice.", quoted(name)));
     }
+    met.push(role);
     Ok(())
 }
 
-fn feature(cursor: &mut JsonCursor<'_>, key: JsonStr, record: &mut Record) -> Result<(), String> {
+/// Read the value of a field with a role.
+fn special(
+    cursor: &mut JsonCursor<'_>,
+    role: Role,
+    name: &str,
+    roles: &mut Roles,
+    record: &mut Record,
+) -> Result<(), String> {
+    let place = NameRef::Line { start: 0, end: 0 }; // such a role makes names of its own
+    if cursor.skip(b'"') {
+        let value = text(cursor)?;
+        return roles.take(record, role, name, place, Cell::Text(&value));
+    }
+    cursor.peek();
+    let start = cursor.at;
+    let cell = match cursor.scalar() {
+        Some(Scalar::Null) => Cell::Absent,
+        Some(Scalar::Bool(truth)) => Cell::Bool(truth),
+        Some(Scalar::Number(value)) => Cell::Written(&cursor.line[start..cursor.at], value),
+        None if role == Role::Raw => {
+            cursor.skip_value()?;
+            Cell::Absent
+        }
+        None => {
+            let name = quoted(name);
+            let what = format!("a number, a bool, a text or null as the value of {name}");
+            return Err(cursor.expected(&what));
+        }
+    };
+    roles.take(record, role, name, place, cell)
+}
+
+fn feature(
+    cursor: &mut JsonCursor<'_>,
+    key: JsonStr,
+    is_number: bool,
+    roles: &mut Roles,
+    record: &mut Record,
+) -> Result<(), String> {
     if cursor.skip(b'"') {
         let value = cursor.string(&mut record.texts)?;
+        let name = key.of(cursor.line, &record.texts);
+        let text = value.of(cursor.line, &record.texts);
+        if is_number {
+            if let Some(number) = roles.quantity(name, text)? {
+                record.push(key.name_ref(), number);
+            }
+            return Ok(());
+        }
+        roles.see(name, text);
         let start = record.texts.len();
         key.append(cursor.line, &mut record.texts);
         record.texts.push('=');
@@ -127,7 +187,7 @@ fn label(cursor: &mut JsonCursor<'_>) -> Result<Option<Label>, String> {
     }
 }
 
-fn id(cursor: &mut JsonCursor<'_>) -> Result<Option<Id>, String> {
+fn id(cursor: &mut JsonCursor<'_>, what: &str) -> Result<Option<Id>, String> {
     if cursor.skip(b'"') {
         return Ok(Some(Id::Text(text(cursor)?)));
     }
@@ -139,7 +199,7 @@ fn id(cursor: &mut JsonCursor<'_>) -> Result<Option<Id>, String> {
         return Ok(Some(Id::Number(number)));
     }
     cursor.at = start;
-    Err(cursor.expected("a text or an integer as the id"))
+    Err(cursor.expected(&format!("a text or an integer as the {what}")))
 }
 
 /// The string whose opening quote was just read, as a text of its own.
@@ -154,19 +214,21 @@ mod tests {
     use super::super::tests::{LineCase, check, check_lines};
     use crate::event::Name;
     use crate::readers::Reader;
+    use crate::readers::columns::Columns;
     use crate::readers::options::{Format, OnError, Options};
     use crate::readers::record::Record;
     use crate::storage::rng::Generator;
     use std::io::Cursor;
 
     fn json_lines() -> Options {
-        let label = Some("y".to_owned());
-        Options { format: Format::JsonLines, label, id: None, on_error: OnError::Stop }
+        let columns = Columns::new(Some("y".to_owned()), None);
+        Options { format: Format::JsonLines, columns, on_error: OnError::Stop }
     }
 
     #[test]
     fn lines_are_read_or_refused() {
-        let options = Options { id: Some("id".to_owned()), ..json_lines() };
+        let columns = Columns::new(Some("y".to_owned()), Some("id".to_owned()));
+        let options = Options { columns, ..json_lines() };
         let cases = [
             LineCase::event(r#"{"a": 1, "y": true, "b": -2.5e1}"#, "True", "'a'=1 'b'=-25"),
             LineCase::event(r#"{"y":"spam","id":7,"a":0}"#, "'spam' of 7", "'a'=0"),

@@ -7,22 +7,22 @@
 use crate::readers::json::grammar::JsonCursor;
 use crate::readers::json::key_predictor::{FoundKey, KeyPredictor, KeySpan};
 use crate::readers::number::{ParsedNumber, json_number};
-use crate::readers::options::Options;
 use crate::readers::record::{NameRef, Record};
+use crate::readers::roles::Roles;
 use crate::readers::swar::{eight_bytes, repeated, zero_bytes};
 
 /// Read plain members from where one may start. If true, the cursor stands on the closing brace,
 /// else where a member of another form starts.
 pub fn read_plain_members(
     cursor: &mut JsonCursor<'_>,
-    options: &Options,
+    roles: &Roles,
     keys: &mut KeyPredictor,
     record: &mut Record,
 ) -> bool {
     if keys.is_paused() {
-        read_members::<false>(cursor, options, keys, record)
+        read_members::<false>(cursor, roles, keys, record)
     } else {
-        read_members::<true>(cursor, options, keys, record)
+        read_members::<true>(cursor, roles, keys, record)
     }
 }
 
@@ -30,13 +30,11 @@ pub fn read_plain_members(
 #[inline(never)] // in the caller's code its loop would have too few registers
 fn read_members<const PREDICT: bool>(
     cursor: &mut JsonCursor<'_>,
-    options: &Options,
+    roles: &Roles,
     keys: &mut KeyPredictor,
     record: &mut Record,
 ) -> bool {
     let bytes = cursor.line.as_bytes();
-    let label = options.label.as_ref().map(String::as_bytes);
-    let id = options.id.as_ref().map(String::as_bytes);
     let (mut before_key, mut before_value) = (BlankGuess::default(), BlankGuess::default());
     let mut at = cursor.at;
     let closed = loop {
@@ -46,8 +44,7 @@ fn read_members<const PREDICT: bool>(
             (NameRef::Column(column), value_start)
         } else {
             let Some(name_end) = plain_key_end(bytes, start) else { break false };
-            let name = bytes.get(start + 1..name_end);
-            if name == label || name == id {
+            if roles.is_special(&bytes[start + 1..name_end]) {
                 break false;
             }
             let value_start = before_value.skip(bytes, name_end + 2);
@@ -125,7 +122,7 @@ fn plain_key_end(bytes: &[u8], start: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::readers::options::{Format, OnError};
+    use crate::readers::columns::Columns;
 
     #[test]
     fn a_key_ends_at_its_quote_if_a_colon_follows() {
@@ -143,9 +140,7 @@ mod tests {
 
     #[test]
     fn reading_stops_where_a_member_of_another_form_starts() {
-        let label = Some("y".to_owned());
-        let options =
-            Options { format: Format::JsonLines, label, id: None, on_error: OnError::Stop };
+        let roles = Roles::new(Columns::new(Some("y".to_owned()), None));
         for (line, rest) in [
             (r#""a":1,"b": -2.5}"#, "}"),
             (r#""a":1,"y":1}"#, r#""y":1}"#),
@@ -162,7 +157,7 @@ mod tests {
                     keys.begin_line();
                     record.clear();
                     cursor.at = 0;
-                    let closed = read_plain_members(&mut cursor, &options, &mut keys, &mut record);
+                    let closed = read_plain_members(&mut cursor, &roles, &mut keys, &mut record);
                     assert_eq!((closed, &line[cursor.at..]), (rest == "}", rest), "{line}");
                 }
                 assert_eq!(record.features.len(), if rest == "}" { 2 } else { 1 }, "{line}");

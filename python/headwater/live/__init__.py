@@ -1,0 +1,29 @@
+"""Streams that run for months, durably: a journal in a database, and the model that it makes."""
+
+try:
+    import sqlalchemy as _  # noqa: F401
+except ImportError:  # pragma: no cover
+    raise ImportError('headwater.live needs pip install "headwater[live]".') from None
+
+from headwater.live.loop import Loop, open
+from headwater.live.reading import Reader, StreamStatus, read
+from headwater.live.results import Answered, Receipt
+from headwater.live.transfer import backup, export_stream, import_stream, restore, upgrade
+from headwater.live.what_if import WhatIf, what_if
+
+__all__ = [
+    "Answered",
+    "Loop",
+    "Reader",
+    "Receipt",
+    "StreamStatus",
+    "WhatIf",
+    "backup",
+    "export_stream",
+    "import_stream",
+    "open",
+    "read",
+    "restore",
+    "upgrade",
+    "what_if",
+]

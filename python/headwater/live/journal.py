@@ -1,0 +1,487 @@
+"""The facts of one stream and the learner that they make, as the writer's thread sees them.
+
+A verb first asks the learner, which refuses with nothing changed, and then notes rows that `flush`
+writes; if writing fails, `recover` makes the learner anew from what is on disk.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from headwater._core import ARITHMETIC, Decision, EventNames
+from headwater.errors import (
+    AnswerError,
+    HeadwaterError,
+    IdReusedError,
+    LabelError,
+    StepError,
+    TooOldError,
+)
+from headwater.learners.base import Learner
+from headwater.live import database as db
+from headwater.live.database import Database
+from headwater.live.reading import begin_replay
+from headwater.live.replay import (
+    History,
+    Kind,
+    Replayer,
+    fetch_decision,
+    header_of,
+    label_of,
+    label_text,
+    learner_of,
+    read_names,
+    takes_rate,
+)
+from headwater.live.results import Answered, Receipt
+from headwater.live.snapshots import SnapshotStore
+from headwater.live.writer import Call, Refused
+from headwater.types import Id, Label
+
+WAITING = ("open", "answered", "reopening")
+"""The states of questions whose frozen inputs may still be needed."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a stream is kept; all but the last are parameters of `open`."""
+
+    apply_after: float = 20.0
+    snapshot_facts: int = 20_000
+    snapshot_seconds: float = 600.0
+    keep_events: float = 90 * 86_400.0
+    answer_within: float = 0.0
+    trained: bool = False  # whether the stream began with a learner that had learned
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+class HeldAnswer(NamedTuple):
+    """An answer that is a fact and not learned yet."""
+
+    number: int
+    target: int
+    label: Label
+    person: int
+    time: float
+
+
+class NotedEvent(NamedTuple):
+    """An event that is known by its id: a row of the database, or one of the batch at work."""
+
+    number: int
+    label: str | None
+    asked: bool
+    probability: float
+    margin: float
+    prediction: str | None
+    digest: int | None
+
+
+class Journal:
+    """One stream of a database, with its learner."""
+
+    def __init__(
+        self,
+        database: Database,
+        stream: int,
+        name: str,
+        settings: Settings,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.database = database
+        self.stream = stream
+        self.name = name
+        self.settings = settings
+        self.clock = clock
+        self.snapshots = SnapshotStore(self.database)
+        self.is_settled = threading.Event()  # the model contains every change of the past
+        self.learner: Learner
+        self.names: EventNames
+        self.history: History
+        self.head = 0  # the last fact's number
+        self.time = 0.0  # and its time
+        self.arithmetic = 0
+        self.people: dict[str, int] = {}
+        self._next_person = 1
+        self._kept_names = 0
+        self._takes_rate = False
+        self._start()
+
+    def _start(self) -> None:
+        """Nothing is noted, nothing is known beside the database."""
+        self._known: dict[str, NotedEvent] = {}
+        self.open: dict[int, Decision] = {}  # decisions of open questions; others are on disk
+        self.held: dict[int, HeldAnswer] = {}
+        self._empty()
+
+    def _empty(self) -> None:
+        self._facts: list[tuple[Any, ...]] = []
+        self._bodies: list[tuple[Any, ...]] = []
+        self._decisions: list[tuple[Any, ...]] = []
+        self._questions: dict[int, tuple[str, int | None]] = {}
+
+    # Reading what is on disk
+
+    def recover(self, connection: Connection) -> Replayer:
+        """Make the learner anew from the newest right snapshot and the facts after it."""
+        f = db.facts.c
+        here = f.stream == self.stream
+        newest = sa.select(f.number, f.time).where(here).order_by(f.number.desc()).limit(1)
+        last = connection.execute(newest).first()
+        self.head, self.time = (0, 0.0) if last is None else (last.number, last.time)
+        self._use_names(connection)
+        rows = connection.execute(sa.select(db.people.c.name, db.people.c.person)).all()
+        self.people = {name: person for name, person in rows if name is not None}
+        self._next_person = 1 + max((person for _, person in rows), default=0)
+        streams = db.streams.c
+        found = sa.select(streams.arithmetic).where(streams.stream == self.stream)
+        self.arithmetic = connection.scalars(found).one()
+        history = History.read(connection, self.stream)
+        replayer = begin_replay(self.database, connection, self.stream, history)
+        replayer.catch_up(connection)
+        self._start()
+        self.adopt(replayer)
+        self.held = self._read_held(connection)
+        return replayer
+
+    def adopt(self, replayer: Replayer) -> None:
+        """The replayed model is the model."""
+        self.history = replayer.history
+        self.learner = replayer.learner
+        self.open = dict(replayer.open)
+        self._takes_rate = takes_rate(self.learner)
+
+    def _use_names(self, connection: Connection) -> None:
+        self.names = read_names(connection, self.stream)
+        self._kept_names = len(self.names)
+
+    def _read_held(self, connection: Connection) -> dict[int, HeldAnswer]:
+        """Answers that are not applied yet, by their number."""
+        q, f = db.questions.c, db.facts.c
+        joined = db.questions.join(db.facts, (q.stream == f.stream) & (q.answer == f.number))
+        found = sa.select(f.number, f.target, f.label, f.person, f.time).select_from(joined)
+        here = (q.stream == self.stream) & (q.state == "answered")
+        held = {}
+        for number, target, text, person, when in connection.execute(
+            found.where(here).order_by(f.number)
+        ):
+            label = label_of(text)
+            assert label is not None
+            held[number] = HeldAnswer(number, target, label, person, when)
+        return held
+
+    # Writing
+
+    def begin(self, connection: Connection, keys: list[str]) -> None:
+        """Before a batch: find the keys that were used before."""
+        self._known = {}
+        f = db.facts.c
+        columns = (f.number, f.label, f.asked, f.probability, f.margin, f.prediction, f.digest)
+        for start in range(0, len(keys), 500):
+            some = f.key.in_(keys[start : start + 500])
+            found = sa.select(f.key, *columns).where(f.stream == self.stream, some)
+            for key, *row in connection.execute(found):
+                self._known[key] = NotedEvent(*row)
+
+    def flush(self, connection: Connection) -> None:
+        """Write what was noted since the last time."""
+        new = self.names.since(self._kept_names)
+        names = [(self.stream, number, json.dumps(name)) for number, name in new]
+        self._kept_names = len(self.names)
+        questions = [(self.stream, number, *row) for number, row in self._questions.items()]
+        insert = self.database.insert
+        insert(connection, db.names, names)
+        insert(connection, db.facts, self._facts)
+        insert(connection, db.bodies, self._bodies)
+        insert(connection, db.decisions, self._decisions, replace=True)
+        insert(connection, db.questions, questions, replace=True)
+        self._empty()
+
+    def due(self) -> list[Call]:
+        """To be done: answers whose time has come, also if the clock was set back."""
+        now, wait = self.clock(), self.settings.apply_after
+        late = [held for held in self.held.values() if not 0 <= now - held.time < wait]
+        return [partial(self.apply_held, held=held) for held in late]
+
+    # Verbs
+
+    def receive(
+        self,
+        x: Mapping[Any, Any],
+        id: Id | None,
+        label: Label | None,
+        rate: float | None,
+        when: float | None,
+    ) -> Receipt:
+        """Decide on an event; with a label, learn it at once and ask nothing."""
+        key = None if id is None else json.dumps(id)
+        known = None if key is None else self._known.get(key)
+        if known is not None:
+            assert id is not None
+            return _repeated(x, id, label, known)
+        outcome = None
+        if label is not None:
+            self.check_label(label)
+            rate, outcome = (0.0, None) if self._takes_rate else (None, (False, 0.0))
+        try:
+            decision = self.learner.decide_one(x, rate=rate, outcome=outcome)
+        except HeadwaterError as error:
+            raise Refused(error) from None
+        body, digest = self.names.encode(x)
+        prediction = decision.prediction
+        event = NotedEvent(
+            self.head + 1,
+            None if label is None else label_text(label),
+            decision.asked,
+            decision.query_probability,
+            decision.margin,
+            None if prediction is None else label_text(prediction),
+            digest,
+        )
+        fields = event._asdict()
+        number = self.note(Kind.EVENT, when, key=key, rate=rate, **fields)
+        self._bodies.append((self.stream, number, body))
+        if decision.asked or self.settings.answer_within > 0:
+            self.keep(number, decision)
+        if decision.asked:
+            self.set_question(number, "open", None)
+            self.open[number] = decision
+        if label is not None:
+            self._learn(decision, label)
+        if key is not None:
+            self._known[key] = event
+        return _receipt(event, f"#{number}" if id is None else id)
+
+    def answer(
+        self, connection: Connection, target: int, label: Label, by: str | None, key: str
+    ) -> Answered | None:
+        """The answer to a question; one by the same key is the same answer.
+
+        None if it has another answer, which this one would correct.
+        """
+        person = self.person(connection, by)
+        full_key = f"a/{target}/{person or 0}/{key}"
+        repeated = self._find_answer(connection, full_key, label)
+        state, _ = self.question(connection, target)
+        if repeated is not None:
+            return Answered(repeated, target, state, True)
+        if state in ("answered", "applied", "refused"):
+            return None
+        if state != "open":
+            raise Refused(AnswerError(f"answer: question {target} is {state}, not open."))
+        self.check_label(label)
+        decision = self._decision(connection, target)
+        if person is None or self.settings.apply_after <= 0:
+            number = self.note_answer(target, label, person, full_key)
+            return Answered(number, target, self._apply(number, target, label, decision), False)
+        for held in [one for one in self.held.values() if one.person == person]:
+            self.apply_held(connection, held)
+        number = self.note_answer(target, label, person, full_key)
+        self.hold(number, target, label, person)
+        return Answered(number, target, "answered", False)
+
+    def label(self, connection: Connection, target: int, label: Label) -> Answered | None:
+        """A label that came later, without a question; None as of `answer`."""
+        self.flush(connection)
+        f = db.facts.c
+        found = sa.select(f.asked, f.label).where(f.stream == self.stream, f.number == target)
+        row = connection.execute(found).one()
+        key = f"a/{target}/0/"
+        if row.asked:
+            return self.answer(connection, target, label, None, "")
+        if row.label is not None:  # it came with its event
+            if row.label == label_text(label):
+                return Answered(target, target, "applied", True)
+            return None
+        known = self.find_key(connection, key)
+        if known is not None:
+            same = known[1] == label_text(label)
+            return Answered(known[0], target, "applied", True) if same else None
+        self.check_label(label)
+        decision = self._decision(connection, target)
+        number = self.note_answer(target, label, None, key)
+        return Answered(number, target, self._apply(number, target, label, decision), False)
+
+    def forget_person(self, connection: Connection, by: str) -> int:
+        """Erase a person's name; the answers stay, under a number."""
+        person = self.people.pop(by, None)
+        if person is None:
+            raise Refused(AnswerError(f"forget: nobody called {by!r} has answered."))
+        named = sa.update(db.people).where(db.people.c.person == person)
+        connection.execute(named.values(name=None))
+        return person
+
+    def upgrade(self, connection: Connection) -> None:
+        """The model was replayed by another arithmetic than it was made with: note that."""
+        self.note(Kind.UPGRADED, None, data=json.dumps([self.arithmetic, ARITHMETIC]))
+        here = sa.update(db.streams).where(db.streams.c.stream == self.stream)
+        connection.execute(here.values(arithmetic=ARITHMETIC))
+        self.arithmetic = ARITHMETIC
+
+    # Parts of verbs
+
+    def note(self, kind: Kind, when: float | None, **columns: Any) -> int:
+        """Append a fact; its time never runs backwards."""
+        self.head += 1
+        self.time = max(self.time, self.clock() if when is None else when)
+        get = columns.get
+        self._facts.append(
+            (
+                *(self.stream, self.head, int(kind), self.time, get("key"), get("target")),
+                *(get("answer"), get("since"), get("person"), get("label"), get("asked")),
+                *(get("probability"), get("rate"), get("margin"), get("prediction")),
+                *(get("digest"), get("data")),
+            )
+        )
+        return self.head
+
+    def note_answer(self, target: int, label: Label, person: int | None, key: str | None) -> int:
+        text = label_text(label)
+        return self.note(Kind.ANSWER, None, target=target, label=text, person=person, key=key)
+
+    def keep(self, number: int, decision: Decision) -> None:
+        """Keep what an answer to this event will need."""
+        self._decisions.append((self.stream, number, decision.to_bytes()))
+
+    def hold(self, number: int, target: int, label: Label, person: int) -> None:
+        self.set_question(target, "answered", number)
+        self.held[number] = HeldAnswer(number, target, label, person, self.time)
+
+    def apply_held(self, connection: Connection, held: HeldAnswer) -> None:
+        if self.held.pop(held.number, None) is not None:
+            decision = self._decision(connection, held.target)
+            self._apply(held.number, held.target, held.label, decision)
+
+    def _apply(self, answer: int, target: int, label: Label, decision: Decision) -> str:
+        """Let the learner learn an answer; what it cannot take is kept and shown."""
+        state = "applied" if self._learn(decision, label) else "refused"
+        text = label_text(label)
+        self.note(Kind.APPLIED, None, target=target, answer=answer, label=text)
+        if decision.asked:
+            self.set_question(target, state, answer)
+        self.open.pop(target, None)
+        return state
+
+    def _learn(self, decision: Decision, label: Label) -> bool:
+        try:
+            self.learner.answer(decision, label)
+        except (AnswerError, LabelError, StepError):
+            return False
+        return True
+
+    def _decision(self, connection: Connection, target: int) -> Decision:
+        if target in self.open:
+            return self.open[target]
+        self.flush(connection)
+        try:
+            return fetch_decision(connection, self.stream, target, self.names)
+        except TooOldError as error:
+            raise Refused(error) from None
+
+    def check_label(self, label: Label) -> None:
+        """Refuse a label that the learner could not learn after those that it has learned."""
+        rehearsal = learner_of(header_of(self.learner))
+        try:
+            if self.learner.task == "binary":
+                for known, count in zip(
+                    self.learner.labels, self.learner._learned_of_each(), strict=True
+                ):
+                    if count:
+                        rehearsal.learn_one({"x": 1.0}, known)
+            rehearsal.learn_one({"x": 1.0}, label)
+        except LabelError as error:
+            raise Refused(error) from None
+
+    def set_question(self, number: int, state: str, answer: int | None) -> None:
+        self._questions[number] = (state, answer)
+
+    def question(self, connection: Connection, target: int) -> tuple[str, int | None]:
+        """State and answer of a question."""
+        found = self.find_question(connection, target)
+        if found is None:
+            raise Refused(AnswerError(f"answer: there is no question {target}."))
+        return found
+
+    def find_question(self, connection: Connection, target: int) -> tuple[str, int | None] | None:
+        if target in self._questions:
+            return self._questions[target]
+        q = db.questions.c
+        found = sa.select(q.state, q.answer).where(q.stream == self.stream, q.number == target)
+        row = connection.execute(found).first()
+        return None if row is None else (row.state, row.answer)
+
+    def find_key(self, connection: Connection, key: str) -> tuple[int, str | None] | None:
+        """Number and label of the fact with this key."""
+        self.flush(connection)
+        f = db.facts.c
+        found = sa.select(f.number, f.label).where(f.stream == self.stream, f.key == key)
+        row = connection.execute(found).first()
+        return None if row is None else (row.number, row.label)
+
+    def _find_answer(self, connection: Connection, key: str, label: Label) -> int | None:
+        """The same answer by the same key, if it was given before."""
+        known = self.find_key(connection, key)
+        if known is None:
+            return None
+        number, text = known
+        if text != label_text(label):
+            raise Refused(
+                IdReusedError(
+                    f"answer: fact {number} is an answer by the same person and key with another"
+                    " label; use correct, or another key."
+                )
+            )
+        return number
+
+    def person(self, connection: Connection, name: str | None) -> int | None:
+        """The number of a person, who may be new."""
+        if name is None:
+            return None
+        if name not in self.people:
+            number = self._next_person
+            self.database.insert(connection, db.people, [(number, name)])
+            self.people[name], self._next_person = number, number + 1
+        return self.people[name]
+
+    def drop_names(self, connection: Connection) -> None:
+        """Drop the names that no event has any more."""
+        b, n = db.bodies.c, db.names.c
+        used: set[int] = set()
+        for body in connection.scalars(sa.select(b.body).where(b.stream == self.stream)):
+            used.update(self.names.used(bytes(body)))
+        for number, _ in self.names.since(0):
+            if number not in used:
+                where = (n.stream == self.stream) & (n.number == number)
+                connection.execute(sa.delete(db.names).where(where))
+        self._use_names(connection)
+
+
+def _receipt(event: NotedEvent, id: Id, repeated: bool = False) -> Receipt:
+    prediction = label_of(event.prediction)
+    decided = (prediction, event.margin, event.probability, bool(event.asked))
+    return Receipt(event.number, id, *decided, repeated)
+
+
+def _repeated(x: Mapping[Any, Any], id: Id, label: Label | None, known: NotedEvent) -> Receipt:
+    """The first decision about an event that comes again."""
+    try:
+        digest = EventNames().encode(x)[1]
+    except HeadwaterError as error:
+        raise Refused(error) from None
+    if known.digest != digest or known.label != (None if label is None else label_text(label)):
+        raise Refused(
+            IdReusedError(
+                f"event: the id {id!r} was used before, for another event (fact {known.number});"
+                " an event that is sent again must be the same."
+            )
+        )
+    return _receipt(known, id, repeated=True)

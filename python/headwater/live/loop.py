@@ -1,0 +1,513 @@
+"""The loop that runs for months: one learner, its journal, and everybody who uses them."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from headwater._core import ARITHMETIC
+from headwater.errors import EventError, JournalError, LabelError, ParameterError
+from headwater.learners.base import Learner
+from headwater.live import database as db
+from headwater.live import reading
+from headwater.live.database import Database, Synchronous
+from headwater.live.journal import Settings
+from headwater.live.live_stream import LiveStream
+from headwater.live.reading import StreamStatus
+from headwater.live.replay import Kind, header_of, learner_of
+from headwater.live.results import Answered, Receipt
+from headwater.live.writer import Job, Refused, Writer
+from headwater.types import Event, Id, Label
+
+MOST_FEATURES = 100_000
+"""The most features of an event that a journal keeps."""
+LONGEST_ID = 512
+PAUSE = 0.2
+T = TypeVar("T")
+
+_writers: dict[str, Writer] = {}
+_opening = threading.Lock()
+
+
+def open(
+    url: str | os.PathLike[str],
+    *,
+    learner: Learner | None = None,
+    stream: str = "main",
+    apply_after: float | None = None,
+    snapshot_facts: int | None = None,
+    snapshot_seconds: float | None = None,
+    keep_events: float | None = None,
+    answer_within: float | None = None,
+    synchronous: Synchronous = "full",
+) -> "Loop":
+    """Open a stream of a live database: it is created, or continues where it stopped.
+
+    Everything that moves the model is a fact in the database, and a reply comes after the commit
+    that holds its fact. Whatever happens to the process, the next opening finds the same model, bit
+    for bit. One process writes to a database; it may open several streams of it.
+
+    Parameters
+    ----------
+    url
+        A path (SQLite), or `postgresql://...`.
+    learner
+        The learner of a new stream; it may have been trained. Of a stream that is there it may be
+        left out, and must be the same if it is given.
+    stream
+        The name of the stream.
+    apply_after
+        Seconds for which an answer that names a person waits for an undo before it is learned; the
+        person's next answer ends the wait.
+    snapshot_facts, snapshot_seconds
+        A snapshot is made after so many facts or so many seconds, whichever comes first.
+    keep_events
+        Seconds for which the content of events is kept. Corrections reach back that far.
+    answer_within
+        Seconds within which a label may come for an event that was not asked about. 0: none may.
+    synchronous
+        SQLite only. `"full"` survives a power cut. `"normal"` survives the death of the process; a
+        power cut may lose the last commits.
+
+    Examples
+    --------
+    >>> import headwater as hw, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = f"{folder.name}/plant.db"
+    >>> with hw.live.open(path, learner=hw.PAA()) as plant:
+    ...     receipt = plant.receive({"ozone-01": 2.0}, id="10:00:03/line-4")
+    ...     answered = plant.answer(receipt.question, True)
+    >>> with hw.live.open(path) as plant:  # another day, perhaps after a crash
+    ...     plant.learner.weights(), plant.receive({"ozone-01": 2.0}, id="10:00:03/line-4").repeated
+    ({'ozone-01': 0.5}, True)
+    >>> folder.cleanup()
+    """
+    given = {
+        "apply_after": apply_after,
+        "snapshot_facts": snapshot_facts,
+        "snapshot_seconds": snapshot_seconds,
+        "keep_events": keep_events,
+        "answer_within": answer_within,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for name, value in chosen.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+            raise ParameterError(f"live.open: {name} must be a number, 0 or above, got {value!r}.")
+    if not isinstance(stream, str) or not stream:
+        raise ParameterError(f"live.open: stream must be a name, got {stream!r}.")
+    with _opening:
+        database = Database(url, synchronous)
+        shared = _writers.get(database.url)
+        writer = shared or Writer(database)
+        try:
+            loop = Loop(writer, stream, learner, chosen)
+        except BaseException:
+            if shared is None:
+                writer.close()
+            raise
+        _writers[database.url] = writer
+        return loop
+
+
+class Loop:
+    """A stream that is open for writing: see `headwater.live.open`.
+
+    Its verbs may be called from any thread; each returns when its fact is committed.
+
+    Examples
+    --------
+    >>> import headwater as hw, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with hw.live.open(f"{folder.name}/plant.db", learner=hw.PAA()) as plant:
+    ...     question = plant.receive({"rain": 2.0}, id="monday").question
+    ...     state = plant.answer(question, True).state
+    ...     correction = plant.correct(question, False)  # it was wrong
+    ...     _ = plant.wait()
+    ...     state, plant.learner.weights()
+    ('applied', {'rain': -0.5})
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self, writer: Writer, stream: str, learner: Learner | None, chosen: Mapping[str, Any]
+    ) -> None:
+        if learner is not None and not isinstance(learner, Learner):
+            raise ParameterError(f"live.open: learner must be a learner, got {learner!r}.")
+        self._writer = writer
+        self.stream = stream
+        if any(one.name == stream for one in writer.streams):
+            raise JournalError(f"{writer.database.name}: stream {stream!r} is open already.")
+        number, settings = self._find_or_create(learner, dict(chosen))
+        self._live = LiveStream(writer, number, stream, settings)
+        self._live.recover()
+        self._journal = self._live.journal
+        if learner is not None and header_of(learner) != self._journal.history.learner:
+            kept = learner_of(self._journal.history.learner)
+            raise ParameterError(
+                f"{writer.database.name}: stream {stream!r} has the learner {kept!r}, got"
+                f" {learner!r}; leave learner out, or use change_learner."
+            )
+        self._closed = False
+        writer.streams.append(self._live)
+        if self._journal.arithmetic != ARITHMETIC:
+            self._do(self._live.upgrade)
+
+    def _find_or_create(
+        self, learner: Learner | None, chosen: dict[str, Any]
+    ) -> tuple[int, Settings]:
+        database = self._writer.database
+        table = db.streams
+        with database.said(), database.engine.begin() as connection:
+            row = connection.execute(sa.select(table).where(table.c.name == self.stream)).first()
+            if row is not None:
+                kept = json.loads(row.settings)
+                if chosen:
+                    kept |= chosen
+                    changed = sa.update(table).where(table.c.stream == row.stream)
+                    connection.execute(changed.values(settings=json.dumps(kept)))
+                return row.stream, Settings(**kept)
+            if learner is None:
+                raise ParameterError(
+                    f"{database.name}: stream {self.stream!r} is new, so it needs a learner:"
+                    " open(..., learner=...)."
+                )
+            number = 1 + (connection.scalar(sa.select(sa.func.max(table.c.stream))) or 0)
+            settings = Settings(trained=learner.seen + learner.learned > 0, **chosen)
+            values = (self.stream, header_of(learner), settings.to_json(), ARITHMETIC, time.time())
+            database.insert(connection, table, [(number, *values)])
+            if settings.trained:
+                new = LiveStream(self._writer, number, self.stream, settings)
+                new.maker.keep_first(connection, learner)
+        return number, settings
+
+    # Verbs
+
+    def receive(
+        self,
+        x: Event,
+        *,
+        id: Id | None = None,
+        label: Label | None = None,
+        rate: float | None = None,
+        time: float | None = None,
+    ) -> Receipt:
+        """Predict an event, and ask for its label if the query rule says so.
+
+        Parameters
+        ----------
+        x
+            The event: name to value.
+        id
+            The event's own id. The same event sent again by the same id gets the first decision;
+            another event by the same id is an IdReusedError. Without an id an event that is sent
+            again counts twice.
+        label
+            The label, if it is known with the event: it is learned at once, and nothing is asked.
+        rate
+            This event's label rate, for query rules that have one.
+        time
+            Seconds since 1970; by default the clock's. Time never runs backwards.
+        """
+        return self._do(*self._receiving(x, id, label, rate, time))
+
+    async def receive_async(
+        self,
+        x: Event,
+        *,
+        id: Id | None = None,
+        label: Label | None = None,
+        rate: float | None = None,
+        time: float | None = None,
+    ) -> Receipt:
+        """`receive` for a program of coroutines."""
+        call, keys = self._receiving(x, id, label, rate, time)
+        receipt: Receipt = await self._writer.carry_out_async(Job(self._live, call, keys))
+        return receipt
+
+    def receive_many(
+        self,
+        events: Iterable[Event],
+        *,
+        ids: Sequence[Id] | None = None,
+        labels: Sequence[Label | None] | None = None,
+    ) -> list[Receipt | Exception]:
+        """`receive` for many events with one commit; one that is refused gives its error."""
+        return self._do(*self._receiving_many(events, ids, labels))
+
+    async def receive_many_async(
+        self,
+        events: Iterable[Event],
+        *,
+        ids: Sequence[Id] | None = None,
+        labels: Sequence[Label | None] | None = None,
+    ) -> list[Receipt | Exception]:
+        """`receive_many` for a program of coroutines."""
+        call, keys = self._receiving_many(events, ids, labels)
+        done: list[Receipt | Exception] = await self._writer.carry_out_async(
+            Job(self._live, call, keys)
+        )
+        return done
+
+    def answer(
+        self, question: int, label: Label, *, by: str | None = None, key: str = ""
+    ) -> Answered:
+        """Say the label of a question.
+
+        Without `by` it is learned at once. With a person's name it is learned when this person
+        answers the next question or after `apply_after` seconds: until then `retract` costs
+        nothing. `key` tells attempts apart: the same question, person and key is the same answer
+        sent again, another key corrects it.
+        """
+        target, given = _number(question), _label(label)
+        return self._do(lambda c: self._live.answer(c, target, given, by, str(key)))
+
+    def label(self, event: Id, label: Label) -> Answered:
+        """A label that came later, for an event by its id (`"#17"` is the event of fact 17).
+
+        Of an event that was not asked about it can be learned within `answer_within` seconds.
+        """
+        given = _label(label)
+        return self._do(lambda c: self._live.label(c, self._event(c, event), given))
+
+    def correct(
+        self, question: int, label: Label, *, by: str | None = None, key: str = ""
+    ) -> Answered:
+        """Put another label in the place of an answer.
+
+        The model is replayed from before the answer, with the right label and with the questions as
+        they were asked, while the old one goes on serving; `wait` waits for it. What was predicted
+        and asked stays in the journal as it was.
+        """
+        target, given = _number(question), _label(label)
+        return self._do(lambda c: self._live.past.correct(c, target, given, by, str(key)))
+
+    def retract(self, question: int, *, by: str | None = None) -> Answered:
+        """Take an answer back: the question is open again, and the model as if it had not come."""
+        target = _number(question)
+        return self._do(lambda c: self._live.past.retract(c, target, by))
+
+    def remove(self, event: Id, *, by: str | None = None) -> int:
+        """An event that should not have come: the model is replayed without it.
+
+        `event` is its id; `"#17"` is the event of fact 17.
+        """
+        return self._do(lambda c: self._live.past.remove(c, self._event(c, event), by))
+
+    def forget(self, event: Id) -> int:
+        """Erase an event from the database and from the model; return the number of its fact.
+
+        Its content goes at once, from the tables, the snapshots and the write-ahead log. The model
+        is replayed without it before this returns. Backups must expire by themselves.
+        """
+        self.wait()
+        number: int = self._do(lambda c: self._live.past.forget(c, self._event(c, event)))
+        self.wait()
+        self._erase()
+        return number
+
+    def forget_person(self, name: str) -> int:
+        """Erase a person's name; the answers stay, under a number, which is returned."""
+        person: int = self._do(lambda c: self._journal.forget_person(c, name))
+        self._erase()
+        return person
+
+    def change_learner(self, learner: Learner) -> int:
+        """Replay the whole journal to another learner, which then takes over; see `wait`."""
+        if not isinstance(learner, Learner) or learner.seen or learner.learned:
+            raise ParameterError(
+                "change_learner: learner must be a learner that has learned nothing, got"
+                f" {learner!r}."
+            )
+        header = header_of(learner)
+        return self._do(lambda c: self._live.past.change_learner(c, header))
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the model contains every correction; whether it does."""
+        limit = None if timeout is None else time.monotonic() + timeout
+        settled = self._journal.is_settled
+        while not settled.wait(PAUSE):
+            if limit is not None and time.monotonic() > limit:
+                return False
+            if self._live.past.failure is not None:
+                raise self._live.past.failure
+        return True
+
+    def snapshot(self) -> int:
+        """Make a snapshot now; return the number of the last fact that it contains."""
+        self.wait()
+        return self._do(self._live.maker.make_now)
+
+    def status(self) -> StreamStatus:
+        """Counts, quality with its interval, and the last facts."""
+        database = self._writer.database
+        with database.connect() as connection:
+            connection = connection.execution_options(read_only=True)
+            with connection.begin():
+                return reading.status(database, connection, self._journal.stream)
+
+    # State
+
+    @property
+    def learner(self) -> Learner:
+        """The model as it is now, to predict and to look at; what it learns comes by the verbs."""
+        return self._journal.learner
+
+    def close(self) -> None:
+        """Make a snapshot if there is something new, and stop."""
+        with _opening:
+            if self._closed:
+                return
+            self._closed = True
+            live, writer = self._live, self._writer
+            try:
+                live.past.join()
+                live.maker.join()
+                if live.maker.is_behind:
+                    writer.carry_out(Job(live, live.maker.make_now))
+            finally:
+                writer.streams.remove(live)
+                if not writer.streams:
+                    _writers.pop(writer.database.url, None)
+                    writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Parts
+
+    def _do(self, call: Callable[[Connection], T], keys: Sequence[str] = ()) -> T:
+        done: T = self._writer.carry_out(Job(self._live, call, keys))
+        return done
+
+    def _receiving(
+        self, x: Event, id: Id | None, label: Label | None, rate: float | None, when: float | None
+    ) -> tuple[Callable[[Connection], Receipt], list[str]]:
+        event = _event(x)
+        key = _id(id)
+        given = None if label is None else _label(label)
+        receive = self._journal.receive
+        return lambda _: receive(event, key, given, rate, when), [] if key is None else [
+            json.dumps(key)
+        ]
+
+    def _receiving_many(
+        self,
+        events: Iterable[Event],
+        ids: Sequence[Id] | None,
+        labels: Sequence[Label | None] | None,
+    ) -> tuple[Callable[[Connection], list[Receipt | Exception]], list[str]]:
+        read = [_event(x) for x in events]
+        keys = [None] * len(read) if ids is None else [_id(id) for id in ids]
+        given = (
+            [None] * len(read)
+            if labels is None
+            else [None if label is None else _label(label) for label in labels]
+        )
+        if not len(read) == len(keys) == len(given):
+            raise EventError(
+                f"receive_many: expected an id and a label for each of {len(read)} events, got"
+                f" {len(keys)} ids and {len(given)} labels."
+            )
+
+        def receive(connection: Connection) -> list[Receipt | Exception]:
+            done: list[Receipt | Exception] = []
+            for x, key, label in zip(read, keys, given, strict=True):
+                try:
+                    done.append(self._journal.receive(x, key, label, None, None))
+                except Refused as refused:
+                    done.append(refused.args[0])
+            return done
+
+        return receive, [json.dumps(key) for key in keys if key is not None]
+
+    def _event(self, connection: Connection, event: Id) -> int:
+        """The number of an event's fact."""
+        self._journal.flush(connection)
+        f = db.facts.c
+        if isinstance(event, str) and event.startswith("#") and event[1:].isdigit():
+            which = f.number == int(event[1:])
+        else:
+            which = f.key == json.dumps(event)
+        here = f.stream == self._journal.stream
+        number = connection.scalar(sa.select(f.number).where(here, which, f.kind == Kind.EVENT))
+        if number is None:
+            raise Refused(JournalError(f"live: there is no event {event!r}."))
+        return int(number)
+
+    def _erase(self) -> None:
+        """Make what was deleted disappear from the files of the database too."""
+        database = self._writer.database
+        self._live.maker.join()
+        journal = self._journal
+        self._do(lambda c: journal.snapshots.sweep(c, journal.stream))
+        with database.said(), database.engine.connect() as connection:
+            driver: Any = connection.connection.driver_connection
+            if database.is_sqlite:
+                busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                if busy:
+                    raise JournalError(
+                        f"{database.name}: it is erased from the tables, but a reader holds the"
+                        " write-ahead log; close it and forget it again."
+                    )
+            else:
+                driver.autocommit = True
+                tables = ("facts", "bodies", "names", "questions", "decisions", "people", "chunks")
+                driver.execute(f"VACUUM (FULL) {', '.join(tables)}")
+
+
+def _event(x: Any) -> dict[Any, Any]:
+    """A copy that nobody changes while it waits."""
+    if not isinstance(x, Mapping):
+        raise EventError(
+            f"event: expected a mapping from feature name to value, got {type(x).__name__}."
+        )
+    if len(x) > MOST_FEATURES:
+        raise EventError(
+            f"event: it has {len(x):,} features; a journal keeps at most {MOST_FEATURES:,}."
+        )
+    return dict(x)
+
+
+def _id(id: Any) -> Id | None:
+    if id is None or (isinstance(id, int) and not isinstance(id, bool)):
+        return id
+    if not isinstance(id, str) or not id or id.startswith("#") or len(id) > LONGEST_ID:
+        raise EventError(
+            f"event: an id must be an int, or a text of 1 to {LONGEST_ID} characters that does not"
+            f" begin with '#', got {id!r}."
+        )
+    try:
+        id.encode()
+    except UnicodeEncodeError:
+        raise EventError(f"event: the id {id!r} is not valid text.") from None
+    return id
+
+
+def _label(label: Any) -> Label:
+    if hasattr(label, "dtype") and hasattr(label, "item"):
+        label = label.item()
+    if isinstance(label, (bool, int, float, str)) and label == label:
+        return label
+    raise LabelError(f"label: expected a str, an int, a bool or a number, got {label!r}.")
+
+
+def _number(question: Any) -> int:
+    if isinstance(question, int) and not isinstance(question, bool):
+        return question
+    raise ParameterError(
+        f"live: a question is the number that a receipt has as `question`, got {question!r}."
+    )

@@ -1,0 +1,324 @@
+"""Changes of the past: corrections, retractions, removed and forgotten events, another learner.
+
+A change is a fact that names the fact from which on it counts. A thread then replays the journal
+from a snapshot before that fact, while the old model goes on serving. When it has caught up, the
+writer replays the few facts that are left, and the new model takes over; that is a fact too. Until
+then a recovery does the same.
+"""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from headwater.errors import AnswerError, HeadwaterError, JournalError, TooOldError
+from headwater.live import database as db
+from headwater.live.journal import WAITING, Journal
+from headwater.live.reading import begin_replay
+from headwater.live.replay import History, Kind, Replayer, label_text
+from headwater.live.results import Answered
+from headwater.live.snapshot_maker import SnapshotMaker
+from headwater.live.writer import Call, Refused
+from headwater.types import Label
+
+NEAR = 200
+"""Facts that the writer replays itself when a model takes over."""
+
+
+class Past:
+    """The verbs that change the past of a stream, and the replay that follows.
+
+    `carry_out` lets the writer carry out a call, and waits for it.
+    """
+
+    def __init__(
+        self, journal: Journal, maker: SnapshotMaker, carry_out: Callable[[Call], Any]
+    ) -> None:
+        self.journal = journal
+        self.maker = maker
+        self.carry_out = carry_out
+        self.failure: Exception | None = None
+        self.replays = 0
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._is_replaying = False  # the thread will look once more before it ends
+        self._left: Replayer | None = None  # what a recovery replayed and did not write yet
+        self._has_changed = False
+        self._has_settled = False
+
+    # Verbs, on the writer's thread
+
+    def correct(
+        self, connection: Connection, target: int, label: Label, by: str | None, key: str
+    ) -> Answered:
+        """Put another label in the place of the one that counts."""
+        journal = self.journal
+        person = journal.person(connection, by)
+        full_key = f"c/{target}/{person or 0}/{key}" if key else None
+        known = None if full_key is None else journal.find_key(connection, full_key)
+        if known is not None:
+            state = journal.find_question(connection, target)
+            return Answered(known[0], target, "applied" if state is None else state[0], True)
+        journal.flush(connection)
+        answer, since = self._answer_of(connection, target)
+        journal.check_label(label)
+        held = journal.held.pop(answer, None)
+        if held is not None:  # it was never learned: nothing has to be replayed
+            journal.note(Kind.RETRACTION, None, target=target, answer=answer, person=person)
+            waiting = held.person if person is None else person
+            number = journal.note_answer(target, label, waiting, full_key)
+            journal.hold(number, target, label, waiting)
+            return Answered(number, target, "answered", False)
+        columns = {"target": target, "answer": answer, "person": person, "key": full_key}
+        number = self._change(Kind.CORRECTION, since, label=label_text(label), **columns)
+        return Answered(number, target, "correcting", False)
+
+    def retract(self, connection: Connection, target: int, by: str | None) -> Answered:
+        """Take back the answer that counts; the question is open again."""
+        journal = self.journal
+        person = journal.person(connection, by)
+        journal.flush(connection)
+        answer, since = self._answer_of(connection, target)
+        f = db.facts.c
+        where = (f.stream == journal.stream) & (f.number == answer)
+        if answer != target:  # by the same key it may be given again
+            connection.execute(sa.update(db.facts).where(where).values(key=None))
+        if journal.held.pop(answer, None) is not None:
+            number = journal.note(
+                Kind.RETRACTION, None, target=target, answer=answer, person=person
+            )
+            journal.set_question(target, "open", None)
+            return Answered(number, target, "open", False)
+        columns = {"target": target, "answer": answer, "person": person}
+        number = self._change(Kind.RETRACTION, since, **columns)
+        if journal.find_question(connection, target) is not None:
+            journal.set_question(target, "reopening", None)
+        return Answered(number, target, "reopening", False)
+
+    def remove(self, connection: Connection, target: int, by: str | None) -> int:
+        """An event that should not have come: the model is replayed without it."""
+        journal = self.journal
+        person = journal.person(connection, by)
+        self._check_event(connection, target)
+        self._withdraw(target)
+        if journal.find_question(connection, target) is not None:
+            journal.set_question(target, "bad", None)
+        return self._change(Kind.REMOVAL, target, target=target, person=person)
+
+    def forget(self, connection: Connection, target: int) -> int:
+        """Erase an event: its content now, its influence once the model is replayed without it."""
+        journal = self.journal
+        self._check_event(connection, target)
+        self._withdraw(target)
+        f = db.facts.c
+        here = f.stream == journal.stream
+        blank = dict.fromkeys(("key", "label", "margin", "prediction", "digest", "rate"))
+        connection.execute(sa.update(db.facts).where(here, f.number == target).values(**blank))
+        about = sa.update(db.facts).where(here, f.target == target)
+        connection.execute(about.values(label=None, key=None))
+        for table in (db.bodies, db.decisions, db.questions):
+            where = (table.c.stream == journal.stream) & (table.c.number == target)
+            connection.execute(sa.delete(table).where(where))
+        journal.drop_names(connection)
+        listed = journal.snapshots.listed(connection, journal.stream)
+        with_it = [one.fact for one in listed if one.fact >= target]
+        journal.snapshots.drop(connection, journal.stream, with_it)
+        return self._change(Kind.FORGOTTEN, target, target=target)
+
+    def change_learner(self, connection: Connection, header: str) -> int:
+        """Another learner, to which the whole journal is replayed with the logged outcomes."""
+        self.journal.flush(connection)
+        first = self._first_without_body(connection, 0)
+        if first is not None:
+            raise Refused(
+                TooOldError(
+                    f"live: the event of fact {first} is no longer kept, so another learner cannot"
+                    " learn the stream from its start; begin a new stream."
+                )
+            )
+        return self._change(Kind.LEARNER, 0, data=header)
+
+    def _change(self, kind: Kind, since: int, **columns: Any) -> int:
+        number = self.journal.note(kind, None, since=since, **columns)
+        self.journal.is_settled.clear()
+        self._has_changed = True
+        return number
+
+    def _withdraw(self, target: int) -> None:
+        """Nobody waits for an answer to this event any more."""
+        journal = self.journal
+        journal.open.pop(target, None)
+        journal.held = {n: one for n, one in journal.held.items() if one.target != target}
+
+    # The replay
+
+    def recovered(self, connection: Connection, replayer: Replayer) -> None:
+        """A recovery has replayed the journal with every change in it; the rows must say so."""
+        f = db.facts.c
+        swaps = sa.select(sa.func.max(f.target)).where(
+            f.stream == self.journal.stream, f.kind == Kind.SWAPPED
+        )
+        contained = connection.scalar(swaps) or 0
+        self._has_changed = self._has_settled = False
+        self.failure = None
+        self._left = replayer if contained < replayer.history.newest else None
+        if self._left is None:
+            self.journal.is_settled.set()
+
+    def due(self) -> list[Call]:
+        return [] if self._left is None else [self._finish_recovery]
+
+    def committed(self) -> None:
+        if self._has_settled and not self._has_changed:
+            self.journal.is_settled.set()
+        self._has_settled = False
+        with self._lock:
+            if self._has_changed and not self._is_replaying:
+                thread = threading.Thread(target=self._replay, daemon=True)
+                thread.start()
+                self._thread, self._is_replaying = thread, True
+        self._has_changed = False
+
+    def join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def _replay(self) -> None:
+        """Beside the writer: replay the changed journal until the new model can take over."""
+        journal = self.journal
+        try:
+            while self._goes_on():
+                with journal.database.connect() as connection:
+                    connection = connection.execution_options(read_only=True)
+                    replayer = self._caught_up(connection)
+                self.carry_out(partial(self._swap, replayer=replayer))
+        except HeadwaterError as error:
+            self.failure = error  # the next recovery has the change in place
+            self._is_replaying = False
+
+    def _goes_on(self) -> bool:
+        with self._lock:  # a change that comes now finds a thread that goes on, or none
+            self._is_replaying = not self.journal.is_settled.is_set()
+            return self._is_replaying
+
+    def _caught_up(self, connection: Connection) -> Replayer:
+        journal = self.journal
+        self.replays += 1
+        with connection.begin():
+            history = History.read(connection, journal.stream)
+            replayer = begin_replay(journal.database, connection, journal.stream, history)
+        while True:
+            with connection.begin():  # a new one sees what has come since
+                if replayer.catch_up(connection) < NEAR:
+                    return replayer
+
+    def _swap(self, connection: Connection, replayer: Replayer) -> None:
+        """The replayed model takes over, unless the past was changed again meanwhile."""
+        journal = self.journal
+        journal.flush(connection)
+        if History.read(connection, journal.stream).newest == replayer.history.newest:
+            replayer.catch_up(connection)
+            journal.adopt(replayer)
+            self._note_swap(connection, replayer)
+
+    def _finish_recovery(self, connection: Connection) -> None:
+        if self._left is not None:
+            self._note_swap(connection, self._left)
+            self._left = None
+
+    def _note_swap(self, connection: Connection, replayer: Replayer) -> None:
+        """Frozen inputs of open questions anew, their states, and the fact itself."""
+        journal = self.journal
+        q = db.questions.c
+        found = sa.select(q.number, q.state, q.answer).where(
+            q.stream == journal.stream, q.state.in_((*WAITING, "applied", "refused"))
+        )
+        for number, state, answer in connection.execute(found).all():
+            if state in WAITING and number in replayer.open:
+                journal.keep(number, replayer.open[number])
+            if state == "reopening":
+                journal.set_question(number, "open", None)
+            elif number in replayer.refused:
+                journal.set_question(number, "refused", answer)
+            elif state == "refused" and number in replayer.applied:
+                journal.set_question(number, "applied", answer)
+        journal.note(Kind.SWAPPED, None, target=replayer.history.newest)
+        self.maker.drop_wrong(connection)
+        self._has_settled = True
+
+    # What can be changed
+
+    def _answer_of(self, connection: Connection, target: int) -> tuple[int, int]:
+        """The answer of an event that counts, and the fact from which on it was learned."""
+        journal, f = self.journal, db.facts.c
+        here = f.stream == journal.stream
+        found = sa.select(f.kind, f.label, f.asked).where(here, f.number == target)
+        row = connection.execute(found).first()
+        if row is None or row.kind != Kind.EVENT or target in journal.history.removed:
+            raise Refused(AnswerError(f"correct: there is no event of fact {target}."))
+        if row.label is not None:  # it came with its event
+            self._check_reach(connection, target)
+            return target, target
+        answers = sa.select(sa.func.max(f.number)).where(
+            here, f.target == target, f.kind == Kind.ANSWER, f.key.is_not(None)
+        )
+        answer = (
+            journal.question(connection, target)[1] if row.asked else connection.scalar(answers)
+        )
+        if answer is None:
+            raise Refused(AnswerError(f"correct: the event of fact {target} has no answer yet."))
+        if answer in journal.held:
+            return answer, 0
+        applied = sa.select(f.number).where(here, f.kind == Kind.APPLIED, f.answer == answer)
+        since = connection.scalar(applied)
+        assert since is not None  # an answer is held or applied
+        self._check_reach(connection, since)
+        return answer, since
+
+    def _check_event(self, connection: Connection, target: int) -> None:
+        journal, f = self.journal, db.facts.c
+        journal.flush(connection)
+        found = sa.select(f.kind).where(f.stream == journal.stream, f.number == target)
+        if connection.scalar(found) != Kind.EVENT or target in journal.history.removed:
+            raise Refused(JournalError(f"live: there is no event of fact {target}."))
+        self._check_reach(connection, target)
+
+    def _check_reach(self, connection: Connection, since: int) -> None:
+        """Refuse to change a past that cannot be replayed any more."""
+        journal = self.journal
+        history = History.read(connection, journal.stream)
+        before = (
+            one.fact
+            for one in journal.snapshots.listed(connection, journal.stream)
+            if one.fact < since and history.is_contained(one.fact, one.through)
+        )
+        first = self._first_without_body(connection, next(before, 0))
+        if first is not None:
+            raise Refused(
+                TooOldError(
+                    f"live: fact {since} is too old to be changed: the event of fact {first} is no"
+                    " longer kept, so the model cannot be replayed from before it; keep_events"
+                    " says how long events are kept."
+                )
+            )
+
+    def _first_without_body(self, connection: Connection, after: int) -> int | None:
+        """The first event after a fact that cannot be replayed."""
+        f, b = db.facts.c, db.bodies.c
+        joined = db.facts.outerjoin(db.bodies, (f.stream == b.stream) & (f.number == b.number))
+        removed = History.read(connection, self.journal.stream).removed
+        found = (
+            sa.select(f.number)
+            .select_from(joined)
+            .where(
+                f.stream == self.journal.stream,
+                f.kind == Kind.EVENT,
+                f.number > after,
+                b.number.is_(None),
+            )
+        )
+        missing = connection.scalars(found.order_by(f.number))
+        return next((number for number in missing if number not in removed), None)

@@ -1,0 +1,263 @@
+"""What a database says, for whoever only reads: its streams, their models, how good they are."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, Self
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from headwater._core import EventNames
+from headwater.errors import JournalError, ModelFileError
+from headwater.evaluation.error_estimate import ErrorEstimate, Interval
+from headwater.learners.base import Learner, from_bytes
+from headwater.live import database as db
+from headwater.live.database import Database
+from headwater.live.replay import History, Kind, Replayer, label_of, learner_of, read_names
+from headwater.live.snapshots import SnapshotStore
+from headwater.types import Label
+
+
+class StreamStatus(NamedTuple):
+    """What is known of a stream.
+
+    Examples
+    --------
+    >>> import headwater as hw, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with hw.live.open(f"{folder.name}/plant.db", learner=hw.OLSF()) as plant:
+    ...     receipts = [plant.receive({"rain": 1.0}, id=day) for day in ("mon", "tue")]
+    ...     answered = plant.answer(receipts[0].question, True)
+    ...     plant.status().events, plant.status().questions
+    (2, {'applied': 1, 'open': 1})
+    >>> folder.cleanup()
+    """
+
+    stream: str
+    learner: str
+    events: int
+    facts: int
+    asked: int
+    questions: dict[str, int]
+    """How many questions are in each state."""
+    labels: int
+    """Labels learned."""
+    error: float | None
+    """The estimated share of wrong predictions over all events."""
+    interval: Interval | None
+    last: list[tuple[int, str, float]]
+    """Number, kind and time of the last facts."""
+    snapshots: list[tuple[int, int, float]]
+    """Fact, bytes and seconds of each snapshot, newest first."""
+
+
+class Reader:
+    """A stream that is open for reading, beside the process that writes: see `read`.
+
+    Examples
+    --------
+    >>> import headwater as hw, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> hw.live.open(f"{folder.name}/plant.db", learner=hw.PAA()).close()
+    >>> with hw.live.read(f"{folder.name}/plant.db") as reader:
+    ...     reader.learner(), list(reader.facts())
+    (PAA(), [])
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, url: str | os.PathLike[str], stream: str) -> None:
+        self.database = Database(url)
+        self.database.check()
+        with self.reading() as connection:
+            self.number = stream_number(connection, self.database, stream)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that sees the database as it is now."""
+        with self.database.connect() as connection:
+            connection = connection.execution_options(read_only=True)
+            with connection.begin():
+                yield connection
+
+    def status(self, last: int = 5) -> StreamStatus:
+        """Counts, quality with its interval, and the last facts."""
+        with self.reading() as connection:
+            return status(self.database, connection, self.number, last)
+
+    def learner(self, fact: int | None = None) -> Learner:
+        """The model after all facts, or after the first `fact` facts."""
+        with self.reading() as connection:
+            history = History.read(connection, self.number)
+            replayer = begin_replay(self.database, connection, self.number, history, fact)
+            replayer.catch_up(connection, fact)
+        return replayer.learner
+
+    def facts(self) -> Iterator[dict[str, Any]]:
+        """Every fact in order, as a dict of what it holds; an event with its features."""
+        with self.reading() as connection:
+            names = read_names(connection, self.number)
+            for row in fact_rows(connection, self.number):
+                yield plain_fact(row, names)
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def read(url: str | os.PathLike[str], stream: str = "main") -> Reader:
+    """Open a stream of a live database for reading, also while another process writes to it.
+
+    Parameters
+    ----------
+    url
+        A path (SQLite), or `postgresql://...`.
+    stream
+        The name of the stream.
+
+    Examples
+    --------
+    >>> import headwater as hw, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with hw.live.open(f"{folder.name}/plant.db", learner=hw.PAA()) as plant:
+    ...     receipt = plant.receive({"rain": 2.0}, id="monday", label=True)
+    ...     with hw.live.read(f"{folder.name}/plant.db") as reader:
+    ...         print(reader.status().events, reader.learner().weights())
+    1 {'rain': 0.5}
+    >>> folder.cleanup()
+    """
+    return Reader(url, stream)
+
+
+def stream_number(connection: Connection, database: Database, name: str) -> int:
+    """The number of a stream."""
+    found = sa.select(db.streams.c.stream).where(db.streams.c.name == name)
+    number = connection.scalar(found)
+    if number is None:
+        known = connection.scalars(sa.select(db.streams.c.name)).all()
+        raise JournalError(
+            f"{database.name}: there is no stream {name!r}; it has {', '.join(known) or 'none'}."
+        )
+    return int(number)
+
+
+def begin_replay(
+    database: Database, connection: Connection, stream: int, history: History, to: int | None = None
+) -> Replayer:
+    """The newest model on disk that the history allows, on its way to fact `to`."""
+    store = SnapshotStore(database)
+    for snapshot in store.listed(connection, stream):
+        if to is not None and snapshot.fact > to:
+            continue
+        if not history.is_contained(snapshot.fact, snapshot.through):
+            continue
+        data = store.read(connection, snapshot)
+        if data is None:
+            continue
+        with suppress(ModelFileError):  # of a format that this program cannot read
+            return Replayer(stream, from_bytes(data), snapshot.fact, history)
+    settings = connection.scalar(
+        sa.select(db.streams.c.settings).where(db.streams.c.stream == stream)
+    )
+    if json.loads(settings or "{}").get("trained") and not _changed_learner(history):
+        raise JournalError(
+            f"{database.name}: the model with which the stream began is damaged or missing, and so"
+            " is every later snapshot; restore a backup."
+        )
+    return Replayer(stream, learner_of(history.learner), 0, history)
+
+
+def _changed_learner(history: History) -> bool:
+    return any(change.kind is Kind.LEARNER for change in history.changes)
+
+
+def quality(connection: Connection, stream: int, history: History) -> ErrorEstimate:
+    """The share of wrong predictions over all events, from the labels asked for and known."""
+    f = db.facts.c
+    here = f.stream == stream
+    applied = sa.select(f.target, f.answer, f.label).where(here, f.kind == Kind.APPLIED)
+    said: dict[int, Label | None] = {}
+    for target, answer, label in connection.execute(applied):
+        if answer not in history.retracted:
+            said[target] = history.labels.get(answer, label_of(label))
+    estimate = ErrorEstimate()
+    events = sa.select(f.number, f.asked, f.probability, f.prediction, f.label)
+    for number, asked, probability, prediction, label in connection.execute(
+        events.where(here, f.kind == Kind.EVENT)
+    ):
+        if number in history.removed:
+            continue
+        guess = label_of(prediction)
+        if label is not None:  # it came with its label: known for certain
+            estimate.update(1.0, True, guess != history.labels.get(number, label_of(label)))
+        elif asked and number in said:
+            estimate.update(probability, True, guess != said[number])
+        else:
+            estimate.update(probability, bool(asked), None)
+    return estimate
+
+
+def status(database: Database, connection: Connection, stream: int, last: int = 5) -> StreamStatus:
+    """Counts, quality and the last facts of a stream."""
+    f, q = db.facts.c, db.questions.c
+    here = f.stream == stream
+    count = sa.select(sa.func.count()).select_from(db.facts)
+    history = History.read(connection, stream)
+    learner = learner_of(history.learner)
+    states = sa.select(q.state, sa.func.count()).where(q.stream == stream).group_by(q.state)
+    events = connection.scalar(count.where(here, f.kind == Kind.EVENT)) or 0
+    told = count.where(here, f.kind == Kind.EVENT, f.label.is_not(None))
+    applied = count.where(here, f.kind == Kind.APPLIED)
+    newest = sa.select(f.number, f.kind, f.time).where(here).order_by(f.number.desc()).limit(last)
+    estimate = None if learner.task == "regression" else quality(connection, stream, history)
+    known = estimate is not None and estimate.answers > 0
+    return StreamStatus(
+        stream=connection.scalars(
+            sa.select(db.streams.c.name).where(db.streams.c.stream == stream)
+        ).one(),
+        learner=repr(learner),
+        events=events,
+        facts=connection.scalar(count.where(here)) or 0,
+        asked=connection.scalar(count.where(here, f.kind == Kind.EVENT, f.asked)) or 0,
+        questions={state: number for state, number in connection.execute(states)},
+        labels=(connection.scalar(told) or 0) + (connection.scalar(applied) or 0),
+        error=estimate.value if known and estimate is not None else None,
+        interval=estimate.interval if known and estimate is not None else None,
+        last=[
+            (number, Kind(kind).name.lower(), when)
+            for number, kind, when in connection.execute(newest)
+        ],
+        snapshots=[
+            (one.fact, one.size, one.seconds)
+            for one in SnapshotStore(database).listed(connection, stream)
+        ],
+    )
+
+
+def plain_fact(row: Any, names: EventNames) -> dict[str, Any]:
+    """A fact as a dict of what it holds."""
+    fact = {name: value for name, value in row._mapping.items() if value is not None}
+    fact["kind"] = Kind(row.kind).name.lower()
+    for name in ("label", "prediction"):
+        if name in fact:
+            fact[name] = json.loads(fact[name])
+    if "key" in fact and row.kind == Kind.EVENT:
+        fact["id"] = json.loads(fact.pop("key"))
+    if "body" in fact:
+        fact["event"] = names.decode(bytes(fact.pop("body")))
+    del fact["stream"]
+    return fact
+
+
+def fact_rows(connection: Connection, stream: int) -> Iterator[Any]:
+    f, b = db.facts.c, db.bodies.c
+    joined = db.facts.outerjoin(db.bodies, (f.stream == b.stream) & (f.number == b.number))
+    found = sa.select(db.facts, b.body).select_from(joined).where(f.stream == stream)
+    yield from connection.execution_options(yield_per=5_000).execute(found.order_by(f.number))

@@ -1,0 +1,6 @@
+"""The contract that every learner keeps, as checks for your own learners: docs/testing.md."""
+
+from headwater.testing.contract import ALL_CHECKS, Check, check_learner, checks, stream_for
+from headwater.testing.small_stream import Make, SmallStream
+
+__all__ = ["ALL_CHECKS", "Check", "Make", "SmallStream", "check_learner", "checks", "stream_for"]

@@ -1,0 +1,40 @@
+"""The studies of our own that come with the package run, and print Spring beside the others."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headwater.studies.plan import DataPlan, Study, read_study
+from headwater.studies.study import carry_out, packaged
+
+PAPERS = ("fesl", "flls", "olsf", "olvf", "paa")
+OURS = [name for name in packaged() if not name.startswith(PAPERS)]
+
+
+def test_the_studies_of_our_own_have_no_printed_numbers() -> None:
+    assert {"recommended", "delays", "few-labels-raw", "few-labels-classes"} <= set(OURS)
+    assert all(read_study(packaged()[name]).paper is None for name in OURS)
+
+
+def on_small_data(name: str) -> Study:
+    study = read_study(packaged()[name])
+    source = "kinds" if name == "few-labels-classes" else "numbers"
+    return replace(study, data=(DataPlan("small", f"small_world:{source}"),), repeats=1)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_one_repeat_on_a_small_table_fills_every_cell(name: str, world: Path) -> None:
+    pytest.importorskip("joblib")
+    study = on_small_data(name)
+    store = carry_out(study, world / "results")
+    cells = list(study.cells())
+    assert {cell for cell, _ in store.runs} == set(cells)
+    with (world / "results" / "table.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["algorithm"] for row in rows] == [cell.learner for cell in cells]
+    assert "Spring" in {plan.algorithm for plan in study.learners}
+    chance = 1 / 3 if name == "few-labels-classes" else 0.5
+    best = max(float(row[study.score.replace("_", " ")]) for row in rows)
+    assert best > chance + 0.1
