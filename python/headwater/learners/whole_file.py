@@ -101,7 +101,7 @@ def find_target(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | No
 def _leads_to(given: str, target: Path) -> bool:
     """Whether both paths name one file; `/proc/self/fd/3` of a removed file names none.
 
-    Somebody else may replace the file between the two looks at it, so a difference is looked at again.
+    Somebody else may replace the file between the two looks, so a difference is looked at again.
     """
     for _ in range(100):
         with suppress(FileNotFoundError):
