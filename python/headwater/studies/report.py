@@ -46,7 +46,7 @@ $style</style>
 $body
 <footer>Made by <code>$command</code>. Two numbers agree when they differ by at most one printed
 standard deviation, by three standard errors of their difference, or by the tolerance that the study
-names.</footer>
+names. Fewer than ten repeats may be too few to tell.</footer>
 </body>
 </html>
 """)
@@ -361,6 +361,7 @@ def spoken(counts: dict[str, int]) -> str:
         "agrees": ("agrees", "agree"),
         "differs, reason known": ("differs for a known reason", "differ for a known reason"),
         "differs, reason unknown": ("differs and we do not know why",) * 2,
+        "too few repeats": ("has too few repeats to tell", "have too few repeats to tell"),
         "no data": ("has no data", "have no data"),
     }
     return ", ".join(f"{n} {words[key][n != 1]}" for key, n in counts.items() if n)

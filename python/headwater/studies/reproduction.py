@@ -53,7 +53,9 @@ def in_short(compared: list[Compared], done: Done, command: str) -> str:
         f"Written by `{command}`, version {__version__}; {' or '.join(map(str, repeats))} repeats"
         " per cell. The tables include every cell that the papers print. A cell agrees if our"
         " number differs by at most one printed standard deviation, by three standard errors of"
-        " the difference, or by the tolerance of the study (0.01 for PAA). The command also writes"
+        " the difference, or by the tolerance of the study (0.01 for PAA). With fewer than ten"
+        " repeats the standard error says too little: such a cell agrees by the other two rules,"
+        " differs if it is far off, or has too few repeats to tell. The command also writes"
         " every number (`runs.jsonl`), the tables (`table.csv`, `report.md`) and a page with the"
         " figures (`index.html`).",
         as_markdown(overview(compared)),
@@ -120,7 +122,7 @@ def cells_table(compared: list[Compared]) -> TextTable:
         ]
         cells = "; ".join(
             f"{one.printed.algorithm} {_ours(one)}, {figure(one, one.printed.mean)}"
-            + ("" if one.verdict == "agrees" else " ≠")
+            + {"agrees": "", "differs": " ≠"}.get(one.verdict, " ?")
             for one in here
         )
         rows.append((f"{paper} {table}", dataset, setting, cells))
