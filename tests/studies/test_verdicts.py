@@ -16,7 +16,8 @@ from headwater.studies.comparison import (
     read_reasons,
 )
 from headwater.studies.papers import PaperCell, read_datasets, read_table, tables
-from headwater.studies.plan import Paper, read_study
+from headwater.studies.plan import Paper
+from headwater.studies.plan_file import read_study
 from headwater.studies.reproduction import misprints
 from headwater.studies.results import ResultStore, Summary
 from headwater.studies.study import packaged, studies_of
