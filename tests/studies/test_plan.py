@@ -149,7 +149,6 @@ def test_data_learners_and_ways_of_labels_may_limit_where_they_run(tmp_path: Pat
         "vote|whole|PAA|0.2|at once",
         "vote|whole|PAA|0.2|5 events late",
         "vote|whole|PA|1|at once",
-        "vote|whole|PA|1|5 events late",
     ]
     assert {cell.stream for cell in study.cells() if cell.data == "made"} == {"a"}
     made = study.data_plan("made")

@@ -102,8 +102,8 @@ def _is_drawn(study: Study, cell: Cell) -> bool:
     if study.figure == "rates":
         return cell.labels == study.labels[0]
     limited = {rate for labels in study.labels for rate in labels.label_rates}
-    own = study.learner_plan(cell.learner).label_rates
-    return study.figure != "delays" or not limited or bool(own) or cell.rate in limited
+    is_baseline = cell.learner == study.baseline
+    return study.figure != "delays" or not limited or is_baseline or cell.rate in limited
 
 
 def _along(study: Study) -> Callable[[Study, ResultStore, Cell], list[Point]]:
@@ -145,7 +145,7 @@ def _panel(axes: "Axes", study: Study, name: str, lines: dict[str, list[Point]])
         x, y, error = np.array(sorted(points)).T
         colour = COLOURS[place % len(COLOURS)]
         marker = "" if study.figure in ("time", "loss") else MARKERS[place % len(MARKERS)]
-        if label == study.baseline and study.figure == "rates":
+        if label == study.baseline and len(points) == 1:
             axes.axhline(y[0], color=colour, linewidth=1.0, linestyle="--", label=label)
             continue
         axes.plot(x, y, color=colour, marker=marker, markersize=3, linewidth=1.1, label=label)

@@ -169,7 +169,7 @@ class Study:
             streams = tuple(name for name in streams if name in data.streams or not data.streams)
             rates = learner.label_rates or self.label_rates
             for stream, rate, labels in product(streams, rates, self.labels):
-                if learner.label_rates or not labels.label_rates or rate in labels.label_rates:
+                if not labels.label_rates or rate in labels.label_rates:
                     yield Cell(data.name, stream, learner.name, rate, labels)
 
     def data_plan(self, name: str) -> DataPlan:

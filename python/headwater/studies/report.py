@@ -4,7 +4,7 @@ import csv
 import io
 import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import product
 from string import Template
@@ -13,7 +13,6 @@ from typing import NamedTuple
 from headwater.studies.beside import beside_table, late_table, shortfall_table, standing_table
 from headwater.studies.comparison import Compared, compare, count
 from headwater.studies.executor import is_installed
-from headwater.studies.figures import figures
 from headwater.studies.plan import Cell, LabelDelivery, Study
 from headwater.studies.published import published_table, wins_table
 from headwater.studies.results import ResultStore, Summary
@@ -457,12 +456,12 @@ def markdown(study: Study, store: ResultStore) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def section(study: Study, store: ResultStore) -> str:
-    """The report as part of a page."""
+def section(study: Study, store: ResultStore, drawn: Iterable[str]) -> str:
+    """The report as part of a page, with its figures."""
     parts = [
         f"<p>{escape(text)}</p>" for text in (study.note.strip(), verdict(study, store)) if text
     ]
-    parts += figures(study, store).values()
+    parts += drawn
     for part in tables(study, store):
         if part.table.rows:
             parts.append(

@@ -9,9 +9,9 @@ from pathlib import Path
 from headwater._core import __version__
 from headwater.studies.comparison import Compared, compare, count
 from headwater.studies.plan import Study
-from headwater.studies.report import as_csv, as_html, as_markdown, markdown, page
+from headwater.studies.report import as_csv, as_html, as_markdown, markdown, page, section
 from headwater.studies.results import ResultStore
-from headwater.studies.study import section_here, write
+from headwater.studies.study import figures_here, write
 from headwater.types import TextTable
 
 Done = list[tuple[Study, ResultStore]]
@@ -24,7 +24,10 @@ def summarise(done: Done, out: Path, command: str) -> None:
     body = [as_html(counts)]
     text = ["# The papers' tables, reproduced", as_markdown(counts)]
     for study, store in done:
-        body += [f"<h2>{escape(study.title)}</h2>", section_here(study, store)]
+        body += [
+            f"<h2>{escape(study.title)}</h2>",
+            section(study, store, figures_here(study, store).values()),
+        ]
         text.append(f"## {study.title}\n\n{markdown(study, store)}")
     write(out / "summary.csv", as_csv(counts))
     write(out / "reproduction.md", in_short(compared, done, command))

@@ -112,10 +112,11 @@ def write_report(study: Study, store: ResultStore, contents: dict[str, str]) -> 
     for part in tables(study, store):
         write(out / f"{part.name}.csv", as_csv(part.table))
     write(out / "report.md", f"## {study.title}\n\n{markdown(study, store)}")
-    body = section_here(study, store)
+    drawn = figures_here(study, store)
+    body = section(study, store, drawn.values())
     rule = RULE if study.paper is not None else ""
     write(out / "index.html", page(study.title, body, f"headwater study {study.name}", rule))
-    for name, svg in figures_here(study, store).items():
+    for name, svg in drawn.items():
         write(out / f"{name}.svg", svg)
     plan = {
         "study": asdict(study),
@@ -135,12 +136,6 @@ def figures_here(study: Study, store: ResultStore) -> dict[str, str]:
         if missing.name != "matplotlib":
             raise
         return {}
-
-
-def section_here(study: Study, store: ResultStore) -> str:
-    """The report for a page; where there is no matplotlib, without the figure."""
-    shown = study if figures_here(study, store) else replace(study, figure="")
-    return section(shown, store)
 
 
 def machine() -> dict[str, Any]:
