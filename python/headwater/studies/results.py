@@ -113,7 +113,8 @@ class ResultStore:
     def error(self, cell: Cell, score: str) -> float:
         """The standard error of a score's mean; NaN if it is not known.
 
-        It comes from the repeats; of a real stream, which is always the same, from its blocks.
+        It comes from the repeats. A real stream is the same in all of them, so that the error by
+        its blocks is added.
         """
         found = self.summary(cell, score)
         if found is None:
@@ -123,9 +124,11 @@ class ResultStore:
             for seed in range(self.study.repeats)
             if (cell, seed) in self.runs
         ]
-        if not math.isnan(by_blocks[0]):
-            return statistics.fmean(by_blocks)
-        return found.std / math.sqrt(len(found.values))
+        by_repeats = found.std / math.sqrt(len(found.values))
+        if math.isnan(by_blocks[0]):
+            return by_repeats
+        known = 0.0 if math.isnan(by_repeats) else by_repeats
+        return math.hypot(statistics.fmean(by_blocks), known)
 
     def curve(self, cell: Cell) -> list[float]:
         """The mean curve over the repeats."""
