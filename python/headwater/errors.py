@@ -16,7 +16,8 @@ HeadwaterError
 └── JournalError     the database of a live stream cannot be used; nothing was taken
     ├── HeldError      another process writes to it
     ├── IdReusedError  an event's id or an answer's key was used before, for something else
-    └── TooOldError    what would have to be replayed is no longer kept
+    ├── TooOldError    what would have to be replayed is no longer kept
+    └── NoSuchError    there is no such stream, event, question or person
 ```
 
 Every message says where, what was expected and what was found instead. A call that raises an error
@@ -86,3 +87,7 @@ class IdReusedError(JournalError):
 
 class TooOldError(JournalError):
     """What would have to be replayed is no longer kept."""
+
+
+class NoSuchError(JournalError):
+    """There is no such stream, event, question or person."""

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from headwater._core import ARITHMETIC
-from headwater.errors import EventError, JournalError, LabelError, ParameterError
+from headwater.errors import EventError, JournalError, LabelError, NoSuchError, ParameterError
 from headwater.learners.base import Learner
 from headwater.live import database as db
 from headwater.live import reading
@@ -445,7 +445,7 @@ class Loop:
         here = f.stream == self._journal.stream
         number = connection.scalar(sa.select(f.number).where(here, which, f.kind == Kind.EVENT))
         if number is None:
-            raise Refused(JournalError(f"live: there is no event {event!r}."))
+            raise Refused(NoSuchError(f"live: there is no event {event!r}."))
         return int(number)
 
     def _erase(self) -> None:

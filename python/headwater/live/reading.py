@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from headwater._core import EventNames
-from headwater.errors import JournalError, ModelFileError
+from headwater.errors import JournalError, ModelFileError, NoSuchError
 from headwater.evaluation.error_estimate import ErrorEstimate, Interval
 from headwater.learners.base import Learner, from_bytes
 from headwater.live import database as db
@@ -142,7 +142,7 @@ def stream_number(connection: Connection, database: Database, name: str) -> int:
     number = connection.scalar(found)
     if number is None:
         known = connection.scalars(sa.select(db.streams.c.name)).all()
-        raise JournalError(
+        raise NoSuchError(
             f"{database.name}: there is no stream {name!r}; it has {', '.join(known) or 'none'}."
         )
     return int(number)
