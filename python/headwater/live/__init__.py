@@ -5,6 +5,7 @@ try:
 except ImportError:  # pragma: no cover
     raise ImportError('headwater.live needs pip install "headwater[live]".') from None
 
+from headwater.live.event_record import AnswerRecord, EventRecord
 from headwater.live.loop import Loop, open
 from headwater.live.reading import Reader, StreamStatus, read
 from headwater.live.results import Answered, Receipt
@@ -12,7 +13,9 @@ from headwater.live.transfer import backup, export_stream, import_stream, restor
 from headwater.live.what_if import WhatIf, what_if
 
 __all__ = [
+    "AnswerRecord",
     "Answered",
+    "EventRecord",
     "Loop",
     "Reader",
     "Receipt",

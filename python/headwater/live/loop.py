@@ -4,7 +4,8 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -17,6 +18,8 @@ from headwater.learners.base import Learner
 from headwater.live import database as db
 from headwater.live import reading
 from headwater.live.database import Database, Synchronous
+from headwater.live.deletion import delete_marked, mark_deleted
+from headwater.live.event_record import EventRecord, find_event, question_of
 from headwater.live.journal import Settings
 from headwater.live.live_stream import LiveStream
 from headwater.live.reading import StreamStatus
@@ -234,7 +237,7 @@ class Loop:
         self,
         events: Iterable[Event],
         *,
-        ids: Sequence[Id] | None = None,
+        ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive` for many events with one commit; one that is refused gives its error."""
@@ -244,7 +247,7 @@ class Loop:
         self,
         events: Iterable[Event],
         *,
-        ids: Sequence[Id] | None = None,
+        ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive_many` for a program of coroutines."""
@@ -345,13 +348,40 @@ class Loop:
 
     def status(self) -> StreamStatus:
         """Counts, quality with its interval, and the last facts."""
-        database = self._writer.database
-        with database.connect() as connection:
-            connection = connection.execution_options(read_only=True)
-            with connection.begin():
-                return reading.status(database, connection, self._journal.stream)
+        with self._reading() as connection:
+            return reading.status(self._writer.database, connection, self._journal.stream)
+
+    def find(self, event: Id | list[Id]) -> EventRecord:
+        """Everything about an event, by its id or by the first of several that there is."""
+        journal = self._journal
+        with self._reading() as connection:
+            return find_event(connection, journal.stream, journal.names, event)
+
+    def question_of(self, answer: int) -> int:
+        """The question that an answer, by the number of its fact, is about."""
+        with self._reading() as connection:
+            return question_of(connection, self._journal.stream, _number(answer))
+
+    def news(self, after: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:
+        """The facts after fact `after` but for events that were not asked about.
+
+        At most `limit`, oldest first, without the content of events; and the number of the fact
+        after which to ask again.
+        """
+        with self._reading() as connection:
+            return reading.news(connection, self._journal.stream, after, limit)
 
     # State
+
+    @property
+    def head(self) -> int:
+        """The number of the last fact."""
+        return self._journal.head
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why nothing can be written now; None if all is well."""
+        return self._writer.failure
 
     @property
     def learner(self) -> Learner:
@@ -376,6 +406,16 @@ class Loop:
                     _writers.pop(writer.database.url, None)
                     writer.close()
 
+    def delete(self) -> None:
+        """Close the stream and delete everything about it; other streams go on."""
+        self.close()
+        database = Database(self._writer.database.url)
+        try:
+            mark_deleted(database, self.stream)
+            delete_marked(database)
+        finally:
+            database.close()
+
     def __enter__(self) -> Self:
         return self
 
@@ -388,6 +428,14 @@ class Loop:
         self.close()
 
     # Parts
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """A connection that sees what is committed."""
+        with self._writer.database.connect() as connection:
+            connection = connection.execution_options(read_only=True)
+            with connection.begin():
+                yield connection
 
     def _do(self, call: Callable[[Connection], T], keys: Sequence[str] = ()) -> T:
         done: T = self._writer.carry_out(Job(self._live, call, keys))
@@ -407,7 +455,7 @@ class Loop:
     def _receiving_many(
         self,
         events: Iterable[Event],
-        ids: Sequence[Id] | None,
+        ids: Sequence[Id | None] | None,
         labels: Sequence[Label | None] | None,
     ) -> tuple[Callable[[Connection], list[Receipt | Exception]], list[str]]:
         read = [_event(x) for x in events]

@@ -21,8 +21,6 @@ from headwater.service.service import Service
 
 JSON = b"application/json"
 LINES = b"application/x-ndjson"
-DEEPEST = 32
-"""Levels of nesting in a body; nothing here needs more than five."""
 
 
 class Call:
@@ -78,6 +76,13 @@ class Parameter:
     name: str
     meaning: str
     schema: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class OneOrMany:
+    """A reply to one thing, or to many: an array of replies, with refusals in their place."""
+
+    of: Any
 
 
 @dataclass(frozen=True)
@@ -204,15 +209,16 @@ async def read_body(scope: Scope, receive: Receive, service: Service) -> bytes:
         ) from None
 
 
-def decode(decoder: "msgspec.json.Decoder[Any]", data: bytes) -> Any:
-    """A body of a known type; every key once."""
+def decode(decoder: "msgspec.json.Decoder[Any]", data: bytes, check_keys: bool = True) -> Any:
+    """A body of a known type; every key once, unless the caller looks for that."""
     try:
         value = decoder.decode(data)
     except msgspec.ValidationError as error:
-        raise ServiceError("bad_request", f"The body does not fit: {_said(error)}.") from None
+        raise ServiceError("bad_request", f"The body does not fit: {said(error)}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ServiceError("bad_json", f"The body is not JSON: {_said(error)}.") from None
-    refuse_duplicates(data)
+        raise ServiceError("bad_json", f"The body is not JSON: {said(error)}.") from None
+    if check_keys:
+        refuse_duplicates(data)
     return value
 
 
@@ -223,7 +229,7 @@ def refuse_duplicates(data: bytes) -> None:
     except RecursionError:
         raise ServiceError("bad_json", "The body is nested too deeply.") from None
     except ValueError as error:
-        raise ServiceError("bad_json", f"The body is not JSON: {_said(error)}.") from None
+        raise ServiceError("bad_json", f"The body is not JSON: {said(error)}.") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> None:
@@ -235,7 +241,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> None:
             seen.add(key)
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
+    """The text of an error, for the middle of a sentence."""
     return str(error).rstrip(".")[:300]
 
 
