@@ -5,6 +5,8 @@ try:
 except ImportError:  # pragma: no cover
     raise ImportError('headwater.live needs pip install "headwater[live]".') from None
 
+from headwater.live.cards import Card, DeskSettings, Dispute, PersonStatus, QuestionRow
+from headwater.live.desk import Desk
 from headwater.live.event_record import AnswerRecord, EventRecord
 from headwater.live.loop import Loop, open
 from headwater.live.reading import Reader, StreamStatus, read
@@ -15,8 +17,14 @@ from headwater.live.what_if import WhatIf, what_if
 __all__ = [
     "AnswerRecord",
     "Answered",
+    "Card",
+    "Desk",
+    "DeskSettings",
+    "Dispute",
     "EventRecord",
     "Loop",
+    "PersonStatus",
+    "QuestionRow",
     "Reader",
     "Receipt",
     "StreamStatus",

@@ -12,7 +12,11 @@ from headwater.live import database as db
 from headwater.live.replay import Kind, label_of
 from headwater.types import Id, Label, Name
 
-ACTS = (Kind.ANSWER, Kind.CORRECTION, Kind.RETRACTION, Kind.REMOVAL, Kind.FORGOTTEN)
+ACTS = (
+    *(Kind.ANSWER, Kind.CORRECTION, Kind.RETRACTION, Kind.REMOVAL, Kind.FORGOTTEN),
+    *(Kind.SKIP, Kind.UNSURE, Kind.VOTE, Kind.UNDONE, Kind.EXPIRED, Kind.DISPUTED),
+)
+"""Facts that tell what became of an event."""
 
 
 class AnswerRecord(NamedTuple):

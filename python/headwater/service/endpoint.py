@@ -32,7 +32,7 @@ class Call:
         self.service = service
         self.connection = connection
         self._caller = caller
-        self.stream: str = connection.scope["path_params"].get("s", "")
+        self.stream: str = stream_of(connection.scope) or ""
         self.raw = b""
         self.body: Any = None
         self.headers: list[tuple[bytes, bytes]] = []
@@ -52,9 +52,9 @@ class Call:
         """A parameter of the path."""
         return str(self.connection.scope["path_params"][name])
 
-    def query(self, name: str, default: str | None = None) -> str | None:
+    def query(self, name: str) -> str | None:
         """A parameter behind the question mark."""
-        return self.connection.query_params.get(name, default)
+        return self.connection.query_params.get(name)
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
         """A whole number behind the question mark."""
@@ -143,7 +143,7 @@ class Endpoint:
         service = self.service
         connection = HTTPConnection(scope)
         caller = None
-        stream = scope["path_params"].get("s")
+        stream = stream_of(scope)
         if operation.role is not None:
             caller = service.access.require(connection, operation.role, stream)
             service.limits.take(caller)
@@ -164,6 +164,18 @@ class Endpoint:
         else:
             data = reply if isinstance(reply, bytes) else msgspec.json.encode(reply)
             await send_reply(send, operation.status, data, call.headers)
+
+
+def stream_of(scope: Scope) -> str | None:
+    """The stream that a path is about: `{s}`, or the first part of a question or an answer."""
+    params = scope["path_params"]
+    if not params:
+        return None
+    name: str | None = params.get("s")
+    if name is None:
+        both: str | None = params.get("q") or params.get("a")
+        name = None if both is None else both.rpartition(":")[0]
+    return name
 
 
 def check_content_type(connection: HTTPConnection, lines: bool) -> None:

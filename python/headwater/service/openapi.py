@@ -60,7 +60,7 @@ def codes_of(operation: Operation) -> set[str]:
             codes |= set(FOR_CHANGES)
     if operation.body is not None:
         codes |= set(FOR_BODIES)
-    if "{s}" in operation.path:
+    if any(part in operation.path for part in ("{s}", "{q}", "{a}")):
         codes.add("not_found")
     return codes
 
