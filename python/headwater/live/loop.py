@@ -254,9 +254,10 @@ class Loop:
         *,
         ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
+        groups: Sequence[str | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive` for many events with one commit; one that is refused gives its error."""
-        return self._do(*self._receiving_many(events, ids, labels))
+        return self._do(*self._receiving_many(events, ids, labels, groups))
 
     async def receive_many_async(
         self,
@@ -264,9 +265,10 @@ class Loop:
         *,
         ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
+        groups: Sequence[str | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive_many` for a program of coroutines."""
-        call, keys = self._receiving_many(events, ids, labels)
+        call, keys = self._receiving_many(events, ids, labels, groups)
         done: list[Receipt | Exception] = await self._writer.carry_out_async(
             Job(self._live, call, keys)
         )
@@ -468,17 +470,17 @@ class Loop:
         event = _event(x)
         key = _id(id)
         given = None if label is None else _label(label)
-        if group is not None and not isinstance(group, str):
-            raise EventError(f"event: a group must be a text, got {group!r}.")
+        named = _group(group)
         receive = self._journal.receive
         keys = [] if key is None else [json.dumps(key)]
-        return lambda _: receive(event, key, given, rate, when, group), keys
+        return lambda _: receive(event, key, given, rate, when, named), keys
 
     def _receiving_many(
         self,
         events: Iterable[Event],
         ids: Sequence[Id | None] | None,
         labels: Sequence[Label | None] | None,
+        groups: Sequence[str | None] | None,
     ) -> tuple[Callable[[Connection], list[Receipt | Exception]], list[str]]:
         read = [_event(x) for x in events]
         keys = [None] * len(read) if ids is None else [_id(id) for id in ids]
@@ -487,17 +489,18 @@ class Loop:
             if labels is None
             else [None if label is None else _label(label) for label in labels]
         )
-        if not len(read) == len(keys) == len(given):
+        named = [None] * len(read) if groups is None else [_group(group) for group in groups]
+        if not len(read) == len(keys) == len(given) == len(named):
             raise EventError(
-                f"receive_many: expected an id and a label for each of {len(read)} events, got"
-                f" {len(keys)} ids and {len(given)} labels."
+                f"receive_many: expected an id, a label and a group for each of {len(read)} events,"
+                f" got {len(keys)} ids, {len(given)} labels and {len(named)} groups."
             )
 
         def receive(connection: Connection) -> list[Receipt | Exception]:
             done: list[Receipt | Exception] = []
-            for x, key, label in zip(read, keys, given, strict=True):
+            for x, key, label, group in zip(read, keys, given, named, strict=True):
                 try:
-                    done.append(self._journal.receive(x, key, label, None, None))
+                    done.append(self._journal.receive(x, key, label, None, None, group))
                 except Refused as refused:
                     done.append(refused.args[0])
             return done
@@ -565,6 +568,12 @@ def _id(id: Any) -> Id | None:
     except UnicodeEncodeError:
         raise EventError(f"event: the id {id!r} is not valid text.") from None
     return id
+
+
+def _group(group: Any) -> str | None:
+    if group is None or isinstance(group, str):
+        return group
+    raise EventError(f"event: a group must be a text, got {group!r}.")
 
 
 def _label(label: Any) -> Label:

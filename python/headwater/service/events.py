@@ -33,6 +33,8 @@ class EventIn(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     id: Id | UnsetType = UNSET
     label: Label | UnsetType = UNSET
     """The label, if it is known with the event: it is learned, and nothing is asked."""
+    group: Annotated[str, Meta(max_length=200)] | UnsetType = UNSET
+    """What the event belongs to, so that one person gets related questions."""
 
 
 class Decided(msgspec.Struct, gc=False):
@@ -125,7 +127,8 @@ async def send_events(call: Call) -> Any:
         if id is not None:
             call.connection.scope["headwater_event"] = id
         label = None if events.label is UNSET else events.label
-        receipt = await call.loop.receive_async(events.features, id=id, label=label)
+        group = None if events.group is UNSET else events.group
+        receipt = await call.loop.receive_async(events.features, id=id, label=label, group=group)
         call.service.note_receipts(call.stream, (receipt,))
         return _decided(call.stream, receipt)
     if not events:
@@ -134,6 +137,7 @@ async def send_events(call: Call) -> Any:
         [one.features for one in events],
         ids=[None if one.id is UNSET else one.id for one in events],
         labels=[None if one.label is UNSET else one.label for one in events],
+        groups=[None if one.group is UNSET else one.group for one in events],
     )
     call.service.note_receipts(call.stream, [one for one in done if isinstance(one, Receipt)])
     return [
@@ -189,6 +193,8 @@ def has_keys_once(data: bytes, events: EventIn | list[EventIn]) -> bool:
             texts += 2 if type(event.id) is str else 1
         if event.label is not UNSET:
             texts += 2 if type(event.label) is str else 1
+        if event.group is not UNSET:
+            texts += 2
     return data.count(b'"') == 2 * texts
 
 
