@@ -107,7 +107,7 @@ $(VENV)/pip: constraints.txt
 $(VENV)/built: $(VENV)/pip pyproject.toml $(RUST)
 	@echo "Building the package (a minute or two the first time) ..."
 	@$(PIP) --group build
-	@VIRTUAL_ENV=$(VENV) PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras studies,datasets,live > $(VENV)/build.log 2>&1 || { \
+	@VIRTUAL_ENV=$(VENV) PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras studies,datasets,live,serve > $(VENV)/build.log 2>&1 || { \
 	  cat $(VENV)/build.log; exit 1; }
 	@touch $@
 

@@ -18,6 +18,7 @@ from headwater.errors import HeadwaterError
 COMMANDS = {
     "init": "Look at a file of events, propose what its columns are for, and write headwater.toml.",
     "run": "Run a learner over a file of events: predict each, learn every label that is there.",
+    "serve": "Serve live streams over HTTP: events in, predictions and questions out.",
     "status": "Show a live stream: events, questions, quality, last facts.",
     "replay": "Replay a live stream to another learner: how good would it have been?",
     "export": "Write the facts of a live stream to a file: JSON lines or Parquet.",
