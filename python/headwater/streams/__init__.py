@@ -5,6 +5,8 @@ from headwater.streams.capricious import Capricious
 from headwater.streams.dying import Dying
 from headwater.streams.evolvable import Evolvable
 from headwater.streams.network import Sensor, SensorNetwork
+from headwater.streams.plant import Happening, Plant
+from headwater.streams.plant_sensors import PlantSensor
 from headwater.streams.redundant import Redundant
 from headwater.streams.replacement import Replacement
 from headwater.streams.trapezoid import Trapezoid
@@ -15,6 +17,9 @@ __all__ = [
     "Capricious",
     "Dying",
     "Evolvable",
+    "Happening",
+    "Plant",
+    "PlantSensor",
     "Redundant",
     "Replacement",
     "Sensor",
