@@ -5,6 +5,8 @@ try:
 except ImportError:  # pragma: no cover
     raise ImportError('headwater.live needs pip install "headwater[live]".') from None
 
+from headwater.live.cards import Card, DeskSettings, Dispute, PersonStatus, QuestionRow
+from headwater.live.desk import Desk
 from headwater.live.loop import Loop, open
 from headwater.live.reading import Reader, StreamStatus, read
 from headwater.live.results import Answered, Receipt
@@ -13,7 +15,13 @@ from headwater.live.what_if import WhatIf, what_if
 
 __all__ = [
     "Answered",
+    "Card",
+    "Desk",
+    "DeskSettings",
+    "Dispute",
     "Loop",
+    "PersonStatus",
+    "QuestionRow",
     "Reader",
     "Receipt",
     "StreamStatus",

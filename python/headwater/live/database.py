@@ -19,7 +19,7 @@ from headwater.errors import JournalError, ParameterError
 
 Synchronous = Literal["full", "normal"]
 
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 """The versions of the tables, oldest first: one file each in `migrations/versions`."""
 
 REMOTE = re.compile(r"nfs\d?|cifs|smb\w*|smbfs|afs|ceph|glusterfs|lustre|fuse\.(sshfs|glusterfs)")
@@ -68,6 +68,8 @@ facts = Table(
     Column("data", sa.Text),
     Index("facts_by_key", "stream", "key", unique=True, **_where("key IS NOT NULL")),
     Index("facts_by_kind", "stream", "kind", "number", **_where("kind <> 1")),
+    Index("facts_by_target", "stream", "target", **_where("target IS NOT NULL")),
+    Index("facts_by_person", "stream", "person", "number", **_where("person IS NOT NULL")),
     **_keyed,
 )
 bodies = Table(

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -16,7 +17,9 @@ from headwater.errors import EventError, JournalError, LabelError, NoSuchError, 
 from headwater.learners.base import Learner
 from headwater.live import database as db
 from headwater.live import reading
+from headwater.live.cards import DeskSettings
 from headwater.live.database import Database, Synchronous
+from headwater.live.desk import Desk
 from headwater.live.journal import Settings
 from headwater.live.live_stream import LiveStream
 from headwater.live.reading import StreamStatus
@@ -45,6 +48,7 @@ def open(
     snapshot_seconds: float | None = None,
     keep_events: float | None = None,
     answer_within: float | None = None,
+    desk: DeskSettings | None = None,
     synchronous: Synchronous = "full",
 ) -> "Loop":
     """Open a stream of a live database: it is created, or continues where it stopped.
@@ -71,6 +75,8 @@ def open(
         Seconds for which the content of events is kept. Corrections reach back that far.
     answer_within
         Seconds within which a label may come for an event that was not asked about. 0: none may.
+    desk
+        How questions are handed out: leases, deadlines, how many people per question.
     synchronous
         SQLite only. `"full"` survives a power cut. `"normal"` survives the death of the process; a
         power cut may lose the last commits.
@@ -95,10 +101,14 @@ def open(
         "keep_events": keep_events,
         "answer_within": answer_within,
     }
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     for name, value in chosen.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
             raise ParameterError(f"live.open: {name} must be a number, 0 or above, got {value!r}.")
+    if desk is not None:
+        if not isinstance(desk, DeskSettings):
+            raise ParameterError(f"live.open: desk must be DeskSettings, got {desk!r}.")
+        chosen["desk"] = desk
     if not isinstance(stream, str) or not stream:
         raise ParameterError(f"live.open: stream must be a name, got {stream!r}.")
     with _opening:
@@ -154,6 +164,7 @@ class Loop:
                 f" {learner!r}; leave learner out, or use change_learner."
             )
         self._closed = False
+        self.desk = Desk(self._live, self._do)
         writer.streams.append(self._live)
         if self._journal.arithmetic != ARITHMETIC:
             self._do(self._live.upgrade)
@@ -166,12 +177,12 @@ class Loop:
         with database.said(), database.engine.begin() as connection:
             row = connection.execute(sa.select(table).where(table.c.name == self.stream)).first()
             if row is not None:
-                kept = json.loads(row.settings)
+                kept = Settings.from_json(row.settings)
                 if chosen:
-                    kept |= chosen
+                    kept = replace(kept, **chosen)
                     changed = sa.update(table).where(table.c.stream == row.stream)
-                    connection.execute(changed.values(settings=json.dumps(kept)))
-                return row.stream, Settings(**kept)
+                    connection.execute(changed.values(settings=kept.to_json()))
+                return row.stream, kept
             if learner is None:
                 raise ParameterError(
                     f"{database.name}: stream {self.stream!r} is new, so it needs a learner:"
@@ -196,6 +207,7 @@ class Loop:
         label: Label | None = None,
         rate: float | None = None,
         time: float | None = None,
+        group: str | None = None,
     ) -> Receipt:
         """Predict an event, and ask for its label if the query rule says so.
 
@@ -213,8 +225,10 @@ class Loop:
             This event's label rate, for query rules that have one.
         time
             Seconds since 1970; by default the clock's. Time never runs backwards.
+        group
+            What the event belongs to, so that one person gets related questions.
         """
-        return self._do(*self._receiving(x, id, label, rate, time))
+        return self._do(*self._receiving(x, id, label, rate, time, group))
 
     async def receive_async(
         self,
@@ -224,9 +238,10 @@ class Loop:
         label: Label | None = None,
         rate: float | None = None,
         time: float | None = None,
+        group: str | None = None,
     ) -> Receipt:
         """`receive` for a program of coroutines."""
-        call, keys = self._receiving(x, id, label, rate, time)
+        call, keys = self._receiving(x, id, label, rate, time, group)
         receipt: Receipt = await self._writer.carry_out_async(Job(self._live, call, keys))
         return receipt
 
@@ -394,15 +409,22 @@ class Loop:
         return done
 
     def _receiving(
-        self, x: Event, id: Id | None, label: Label | None, rate: float | None, when: float | None
+        self,
+        x: Event,
+        id: Id | None,
+        label: Label | None,
+        rate: float | None,
+        when: float | None,
+        group: str | None,
     ) -> tuple[Callable[[Connection], Receipt], list[str]]:
         event = _event(x)
         key = _id(id)
         given = None if label is None else _label(label)
+        if group is not None and not isinstance(group, str):
+            raise EventError(f"event: a group must be a text, got {group!r}.")
         receive = self._journal.receive
-        return lambda _: receive(event, key, given, rate, when), [] if key is None else [
-            json.dumps(key)
-        ]
+        keys = [] if key is None else [json.dumps(key)]
+        return lambda _: receive(event, key, given, rate, when, group), keys
 
     def _receiving_many(
         self,

@@ -15,7 +15,7 @@ from headwater.evaluation.error_estimate import ErrorEstimate, Interval
 from headwater.learners.base import Learner, from_bytes
 from headwater.live import database as db
 from headwater.live.database import Database
-from headwater.live.replay import History, Kind, Replayer, label_of, learner_of, read_names
+from headwater.live.replay import History, Kind, Replayer, learner_of, read_names
 from headwater.live.snapshots import SnapshotStore
 from headwater.types import Label
 
@@ -182,11 +182,11 @@ def quality(connection: Connection, stream: int, history: History) -> ErrorEstim
     """The share of wrong predictions over all events, from the labels asked for and known."""
     f = db.facts.c
     here = f.stream == stream
-    applied = sa.select(f.target, f.answer, f.label).where(here, f.kind == Kind.APPLIED)
+    applied = sa.select(f.number, f.target, f.answer, f.label).where(here, f.kind == Kind.APPLIED)
     said: dict[int, Label | None] = {}
-    for target, answer, label in connection.execute(applied):
+    for number, target, answer, label in connection.execute(applied):
         if answer not in history.retracted:
-            said[target] = history.labels.get(answer, label_of(label))
+            said[target] = history.label(number, answer, label)
     estimate = ErrorEstimate()
     events = sa.select(f.number, f.asked, f.probability, f.prediction, f.label)
     for number, asked, probability, prediction, label in connection.execute(
@@ -194,9 +194,9 @@ def quality(connection: Connection, stream: int, history: History) -> ErrorEstim
     ):
         if number in history.removed:
             continue
-        guess = label_of(prediction)
+        guess = None if prediction is None else history.named(number, json.loads(prediction))
         if label is not None:  # it came with its label: known for certain
-            estimate.update(1.0, True, guess != history.labels.get(number, label_of(label)))
+            estimate.update(1.0, True, guess != history.label(number, number, label))
         elif asked and number in said:
             estimate.update(probability, True, guess != said[number])
         else:
