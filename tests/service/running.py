@@ -37,7 +37,7 @@ def running(
     database: Path | str, learner: hw.Learner | None = None, **settings: Any
 ) -> Iterator[Running]:
     """A service with one stream, `main`, by default with a learner that asks about everything."""
-    learners = {"main": learner or hw.PAA()}
+    learners = {"main": learner or hw.OLSF()}
     app = create_app(Settings(database=str(database), **settings), learners)
     token = app.state.service.new_token or app.state.service.access.add_token("a", ["admin"])[1]
     headers = {"Authorization": f"Bearer {token}"}

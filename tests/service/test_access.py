@@ -18,9 +18,9 @@ def one(tmp_path: Path) -> Iterator[Running]:
         yield service
 
 
-def logged_in(one: Running, *roles: str) -> tuple[TestClient, str]:
+def logged_in(one: Running, *roles: str, name: str = "ada") -> tuple[TestClient, str]:
     """A browser with a session of somebody with these roles, and its CSRF token."""
-    person = one.service.access.add_person("ada", roles)
+    person = one.service.access.add_person(name, roles)
     invitation, _ = one.service.access.invite(person)
     browser = one.client()
     reply = browser.post("/session", json={"code": invitation})

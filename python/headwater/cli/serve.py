@@ -70,9 +70,9 @@ def serve(
 
     def ready(port: int) -> None:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        click.echo(f"Serving {', '.join(service.streams)} at http://{host}:{port}")
         if token is not None:
             click.echo(f"Admin token, shown this once: {token}")
+        click.echo(f"Serving {', '.join(service.streams)} at http://{host}:{port}")
 
     Server(app, ready).run()
 

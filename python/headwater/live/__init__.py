@@ -7,6 +7,7 @@ except ImportError:  # pragma: no cover
 
 from headwater.live.cards import Card, DeskSettings, Dispute, PersonStatus, QuestionRow
 from headwater.live.desk import Desk
+from headwater.live.event_record import AnswerRecord, EventRecord
 from headwater.live.loop import Loop, open
 from headwater.live.reading import Reader, StreamStatus, read
 from headwater.live.results import Answered, Receipt
@@ -14,11 +15,13 @@ from headwater.live.transfer import backup, export_stream, import_stream, restor
 from headwater.live.what_if import WhatIf, what_if
 
 __all__ = [
+    "AnswerRecord",
     "Answered",
     "Card",
     "Desk",
     "DeskSettings",
     "Dispute",
+    "EventRecord",
     "Loop",
     "PersonStatus",
     "QuestionRow",

@@ -4,7 +4,8 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -19,7 +20,9 @@ from headwater.live import database as db
 from headwater.live import reading
 from headwater.live.cards import DeskSettings
 from headwater.live.database import Database, Synchronous
+from headwater.live.deletion import delete_marked, mark_deleted
 from headwater.live.desk import Desk
+from headwater.live.event_record import EventRecord, find_event, question_of
 from headwater.live.journal import Settings
 from headwater.live.live_stream import LiveStream
 from headwater.live.reading import StreamStatus
@@ -249,21 +252,23 @@ class Loop:
         self,
         events: Iterable[Event],
         *,
-        ids: Sequence[Id] | None = None,
+        ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
+        groups: Sequence[str | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive` for many events with one commit; one that is refused gives its error."""
-        return self._do(*self._receiving_many(events, ids, labels))
+        return self._do(*self._receiving_many(events, ids, labels, groups))
 
     async def receive_many_async(
         self,
         events: Iterable[Event],
         *,
-        ids: Sequence[Id] | None = None,
+        ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
+        groups: Sequence[str | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive_many` for a program of coroutines."""
-        call, keys = self._receiving_many(events, ids, labels)
+        call, keys = self._receiving_many(events, ids, labels, groups)
         done: list[Receipt | Exception] = await self._writer.carry_out_async(
             Job(self._live, call, keys)
         )
@@ -360,13 +365,40 @@ class Loop:
 
     def status(self) -> StreamStatus:
         """Counts, quality with its interval, and the last facts."""
-        database = self._writer.database
-        with database.connect() as connection:
-            connection = connection.execution_options(read_only=True)
-            with connection.begin():
-                return reading.status(database, connection, self._journal.stream)
+        with self._reading() as connection:
+            return reading.status(self._writer.database, connection, self._journal.stream)
+
+    def find(self, event: Id | list[Id]) -> EventRecord:
+        """Everything about an event, by its id or by the first of several that there is."""
+        journal = self._journal
+        with self._reading() as connection:
+            return find_event(connection, journal.stream, journal.names, event)
+
+    def question_of(self, answer: int) -> int:
+        """The question that an answer, by the number of its fact, is about."""
+        with self._reading() as connection:
+            return question_of(connection, self._journal.stream, _number(answer))
+
+    def news(self, after: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:
+        """The facts after fact `after` but for events that were not asked about.
+
+        At most `limit`, oldest first, without the content of events; and the number of the fact
+        after which to ask again.
+        """
+        with self._reading() as connection:
+            return reading.news(connection, self._journal.stream, after, limit)
 
     # State
+
+    @property
+    def head(self) -> int:
+        """The number of the last fact."""
+        return self._journal.head
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why nothing can be written now; None if all is well."""
+        return self._writer.failure
 
     @property
     def learner(self) -> Learner:
@@ -391,6 +423,16 @@ class Loop:
                     _writers.pop(writer.database.url, None)
                     writer.close()
 
+    def delete(self) -> None:
+        """Close the stream and delete everything about it; other streams go on."""
+        self.close()
+        database = Database(self._writer.database.url)
+        try:
+            mark_deleted(database, self.stream)
+            delete_marked(database)
+        finally:
+            database.close()
+
     def __enter__(self) -> Self:
         return self
 
@@ -403,6 +445,14 @@ class Loop:
         self.close()
 
     # Parts
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """A connection that sees what is committed."""
+        with self._writer.database.connect() as connection:
+            connection = connection.execution_options(read_only=True)
+            with connection.begin():
+                yield connection
 
     def _do(self, call: Callable[[Connection], T], keys: Sequence[str] = ()) -> T:
         done: T = self._writer.carry_out(Job(self._live, call, keys))
@@ -420,17 +470,17 @@ class Loop:
         event = _event(x)
         key = _id(id)
         given = None if label is None else _label(label)
-        if group is not None and not isinstance(group, str):
-            raise EventError(f"event: a group must be a text, got {group!r}.")
+        named = _group(group)
         receive = self._journal.receive
         keys = [] if key is None else [json.dumps(key)]
-        return lambda _: receive(event, key, given, rate, when, group), keys
+        return lambda _: receive(event, key, given, rate, when, named), keys
 
     def _receiving_many(
         self,
         events: Iterable[Event],
-        ids: Sequence[Id] | None,
+        ids: Sequence[Id | None] | None,
         labels: Sequence[Label | None] | None,
+        groups: Sequence[str | None] | None,
     ) -> tuple[Callable[[Connection], list[Receipt | Exception]], list[str]]:
         read = [_event(x) for x in events]
         keys = [None] * len(read) if ids is None else [_id(id) for id in ids]
@@ -439,17 +489,18 @@ class Loop:
             if labels is None
             else [None if label is None else _label(label) for label in labels]
         )
-        if not len(read) == len(keys) == len(given):
+        named = [None] * len(read) if groups is None else [_group(group) for group in groups]
+        if not len(read) == len(keys) == len(given) == len(named):
             raise EventError(
-                f"receive_many: expected an id and a label for each of {len(read)} events, got"
-                f" {len(keys)} ids and {len(given)} labels."
+                f"receive_many: expected an id, a label and a group for each of {len(read)} events,"
+                f" got {len(keys)} ids, {len(given)} labels and {len(named)} groups."
             )
 
         def receive(connection: Connection) -> list[Receipt | Exception]:
             done: list[Receipt | Exception] = []
-            for x, key, label in zip(read, keys, given, strict=True):
+            for x, key, label, group in zip(read, keys, given, named, strict=True):
                 try:
-                    done.append(self._journal.receive(x, key, label, None, None))
+                    done.append(self._journal.receive(x, key, label, None, None, group))
                 except Refused as refused:
                     done.append(refused.args[0])
             return done
@@ -517,6 +568,12 @@ def _id(id: Any) -> Id | None:
     except UnicodeEncodeError:
         raise EventError(f"event: the id {id!r} is not valid text.") from None
     return id
+
+
+def _group(group: Any) -> str | None:
+    if group is None or isinstance(group, str):
+        return group
+    raise EventError(f"event: a group must be a text, got {group!r}.")
 
 
 def _label(label: Any) -> Label:

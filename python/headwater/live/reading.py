@@ -241,6 +241,19 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
     )
 
 
+def news(
+    connection: Connection, stream: int, after: int, limit: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Facts after one of them, without events that nobody was asked about; see `Loop.news`."""
+    f = db.facts.c
+    here = (f.stream == stream) & (f.number > after)
+    head = connection.scalar(sa.select(sa.func.max(f.number)).where(here)) or after
+    worth = (f.kind != Kind.EVENT) | f.asked
+    found = sa.select(db.facts).where(here, worth).order_by(f.number).limit(limit)
+    facts = [plain_fact(row, EventNames()) for row in connection.execute(found)]
+    return facts, facts[-1]["number"] if len(facts) == limit else head
+
+
 def plain_fact(row: Any, names: EventNames) -> dict[str, Any]:
     """A fact as a dict of what it holds."""
     fact = {name: value for name, value in row._mapping.items() if value is not None}

@@ -209,7 +209,7 @@ class Access:
         """Give a token or a person other roles and streams."""
         changed = msgspec.structs.replace(
             grant,
-            roles=_roles(roles),
+            roles=_roles(roles, streams),
             streams=None if streams is None else tuple(streams),
         )
         with self._changing:
@@ -313,7 +313,7 @@ class Access:
             id=secrets.token_hex(8),
             kind=kind,
             name=name,
-            roles=_roles(roles),
+            roles=_roles(roles, streams),
             streams=None if streams is None else tuple(streams),
             created=self._clock(),
             hash=hash,
@@ -344,7 +344,9 @@ def _csrf(cookie: str) -> str:
     return hmac.new(cookie.encode(), b"csrf", hashlib.sha256).hexdigest()
 
 
-def _roles(roles: Sequence[str]) -> tuple[Role, ...]:
+def _roles(roles: Sequence[str], streams: Sequence[str] | None) -> tuple[Role, ...]:
+    if "admin" in roles and streams is not None:
+        raise ParameterError("roles: an admin is for every stream; leave streams out.")
     chosen = tuple(one for one in ROLES if one in roles)
     if not chosen or len(chosen) != len(set(roles)):
         raise ParameterError(f"roles: expected some of {', '.join(ROLES)}, got {list(roles)!r}.")

@@ -1,6 +1,20 @@
-"""Every operation of the API, in the order of its description."""
+"""Every operation of the API, in the order of its description; events first, as they come most."""
 
-from headwater.service import health, sessions
+from headwater.service import events, health, people, questions, sessions, streams, webhook_routes
 from headwater.service.endpoint import Operation
+from headwater.service.health import description
+from headwater.service.openapi import describe
 
-OPERATIONS: tuple[Operation, ...] = (*sessions.OPERATIONS, *health.OPERATIONS)
+_LISTED: tuple[Operation, ...] = (
+    *events.OPERATIONS,
+    *questions.OPERATIONS,
+    *streams.OPERATIONS,
+    *people.OPERATIONS,
+    *webhook_routes.OPERATIONS,
+    *sessions.OPERATIONS,
+    *health.OPERATIONS,
+)
+
+_document = describe([*_LISTED, description({})])
+
+OPERATIONS: tuple[Operation, ...] = (*_LISTED, description(_document))

@@ -55,10 +55,12 @@ def api_routes(service: Service) -> list[BaseRoute]:
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     service: Service = app.state.service
+    service.webhooks.start()
     try:
         yield
     finally:
         service.stop()
+        await service.webhooks.stop()
         await run_in_threadpool(service.close)
 
 

@@ -21,8 +21,6 @@ from headwater.service.service import Service
 
 JSON = b"application/json"
 LINES = b"application/x-ndjson"
-DEEPEST = 32
-"""Levels of nesting in a body; nothing here needs more than five."""
 
 
 class Call:
@@ -34,7 +32,7 @@ class Call:
         self.service = service
         self.connection = connection
         self._caller = caller
-        self.stream: str = connection.scope["path_params"].get("s", "")
+        self.stream: str = stream_of(connection.scope) or ""
         self.raw = b""
         self.body: Any = None
         self.headers: list[tuple[bytes, bytes]] = []
@@ -54,9 +52,9 @@ class Call:
         """A parameter of the path."""
         return str(self.connection.scope["path_params"][name])
 
-    def query(self, name: str, default: str | None = None) -> str | None:
+    def query(self, name: str) -> str | None:
         """A parameter behind the question mark."""
-        return self.connection.query_params.get(name, default)
+        return self.connection.query_params.get(name)
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
         """A whole number behind the question mark."""
@@ -78,6 +76,13 @@ class Parameter:
     name: str
     meaning: str
     schema: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class OneOrMany:
+    """A reply to one thing, or to many: an array of replies, with refusals in their place."""
+
+    of: Any
 
 
 @dataclass(frozen=True)
@@ -138,7 +143,7 @@ class Endpoint:
         service = self.service
         connection = HTTPConnection(scope)
         caller = None
-        stream = scope["path_params"].get("s")
+        stream = stream_of(scope)
         if operation.role is not None:
             caller = service.access.require(connection, operation.role, stream)
             service.limits.take(caller)
@@ -159,6 +164,18 @@ class Endpoint:
         else:
             data = reply if isinstance(reply, bytes) else msgspec.json.encode(reply)
             await send_reply(send, operation.status, data, call.headers)
+
+
+def stream_of(scope: Scope) -> str | None:
+    """The stream that a path is about: `{s}`, or the first part of a question or an answer."""
+    params = scope["path_params"]
+    if not params:
+        return None
+    name: str | None = params.get("s")
+    if name is None:
+        both: str | None = params.get("q") or params.get("a")
+        name = None if both is None else both.rpartition(":")[0]
+    return name
 
 
 def check_content_type(connection: HTTPConnection, lines: bool) -> None:
@@ -204,15 +221,16 @@ async def read_body(scope: Scope, receive: Receive, service: Service) -> bytes:
         ) from None
 
 
-def decode(decoder: "msgspec.json.Decoder[Any]", data: bytes) -> Any:
-    """A body of a known type; every key once."""
+def decode(decoder: "msgspec.json.Decoder[Any]", data: bytes, check_keys: bool = True) -> Any:
+    """A body of a known type; every key once, unless the caller looks for that."""
     try:
         value = decoder.decode(data)
     except msgspec.ValidationError as error:
-        raise ServiceError("bad_request", f"The body does not fit: {_said(error)}.") from None
+        raise ServiceError("bad_request", f"The body does not fit: {said(error)}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ServiceError("bad_json", f"The body is not JSON: {_said(error)}.") from None
-    refuse_duplicates(data)
+        raise ServiceError("bad_json", f"The body is not JSON: {said(error)}.") from None
+    if check_keys:
+        refuse_duplicates(data)
     return value
 
 
@@ -223,7 +241,7 @@ def refuse_duplicates(data: bytes) -> None:
     except RecursionError:
         raise ServiceError("bad_json", "The body is nested too deeply.") from None
     except ValueError as error:
-        raise ServiceError("bad_json", f"The body is not JSON: {_said(error)}.") from None
+        raise ServiceError("bad_json", f"The body is not JSON: {said(error)}.") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> None:
@@ -235,7 +253,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> None:
             seen.add(key)
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
+    """The text of an error, for the middle of a sentence."""
     return str(error).rstrip(".")[:300]
 
 

@@ -84,6 +84,8 @@ class Guard:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         """Count the request and write its line; a path has no secrets, and nothing else is told."""
+        route = scope.get("headwater_route", "other")
+        self.service.metrics.request(scope["method"], route, status, seconds)
         error = scope.get("headwater_error")
         if error is not None and not isinstance(error, ServiceError) and status >= 500:
             import traceback

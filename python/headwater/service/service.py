@@ -1,7 +1,7 @@
 """The service without HTTP: its streams, and what is around them."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,15 +10,18 @@ from headwater import live
 from headwater.errors import NoSuchError
 from headwater.inputs.config import Config
 from headwater.learners.base import Learner
-from headwater.live import Loop
+from headwater.live import Loop, Receipt
 from headwater.live import database as db
 from headwater.live.database import Database
+from headwater.live.deletion import GONE, delete_marked
 from headwater.service.access import Access
 from headwater.service.limits import Limits
+from headwater.service.metrics import Metrics
 from headwater.service.records import Records
 from headwater.service.settings import Settings
 from headwater.service.stream_settings import StreamSettings, learner_named
 from headwater.service.updates import Updates
+from headwater.service.webhooks import Webhooks
 
 
 class Service:
@@ -36,6 +39,7 @@ class Service:
         self._database = Database(settings.database)
         try:
             self._open_streams(dict(learners or {}))
+            delete_marked(self._database)
             self.records = Records(self._database)
             self.access = Access(self.records, settings)
             self.new_token = self.access.first_token()
@@ -44,6 +48,8 @@ class Service:
             raise
         self.updates = Updates()
         self.limits = Limits(settings.requests_per_second)
+        self.metrics = Metrics(self.streams)
+        self.webhooks = Webhooks(self.records, self.streams, self.metrics)
 
     @property
     def config(self) -> Config:
@@ -79,12 +85,32 @@ class Service:
             self.streams[name] = loop
             return loop
 
+    def delete_stream(self, name: str) -> None:
+        """Close a stream and delete everything about it."""
+        with self._changing:
+            loop = self.stream(name)
+            del self.streams[name]
+            loop.delete()
+
+    def note_receipts(self, stream: str, receipts: Sequence[Receipt]) -> None:
+        """Count events that were taken, and tell those who watch."""
+        new = [one for one in receipts if not one.repeated]
+        asked = [one for one in new if one.asked]
+        self.metrics.events(stream, len(new), len(asked))
+        if len(self.updates):
+            self.updates.count(stream, len(new))
+            for one in asked:
+                question = f"{stream}:{one.number}"
+                self.updates.publish(stream, "question.opened", question=question, event=one.id)
+
     def _known_streams(self) -> list[str]:
         if self._database.revision() is None:
             return []
+        self._database.check()
         with self._database.connect() as connection:
             s = db.streams.c
-            return list(connection.scalars(sa.select(s.name).order_by(s.stream)).all())
+            names = connection.scalars(sa.select(s.name).order_by(s.stream)).all()
+        return [name for name in names if not name.startswith(GONE)]
 
     def stop(self) -> None:
         """Take no more; those who watch are told to go."""

@@ -11,6 +11,8 @@ import msgspec
 
 MOST_WAITING = 256
 """Updates that wait for one watcher at most."""
+PULSE = 1.0
+"""Seconds between two counts of events."""
 HEARTBEAT = 15.0
 """Seconds after which a silent connection gets a comment, so that nothing on the way closes it."""
 
@@ -22,6 +24,8 @@ class Updates:
         self._watchers: set[Watcher] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
+        self._counted: dict[str, int] = {}
+        self._timer: asyncio.TimerHandle | None = None
 
     def publish(self, stream: str, kind: str, **data: Any) -> None:
         """Tell everybody who watches this stream; from any thread."""
@@ -37,6 +41,18 @@ class Updates:
             self._send(stream, text)
         else:
             self._loop.call_soon_threadsafe(self._send, stream, text)
+
+    def count(self, stream: str, events: int) -> None:
+        """So many events more; watchers are told once a second. In the event loop."""
+        self._counted[stream] = self._counted.get(stream, 0) + events
+        if self._timer is None and self._loop is not None:
+            self._timer = self._loop.call_later(PULSE, self._tell_counts)
+
+    def _tell_counts(self) -> None:
+        self._timer = None
+        counted, self._counted = self._counted, {}
+        for stream, events in counted.items():
+            self.publish(stream, "events", events=events)
 
     def _send(self, stream: str, text: bytes) -> None:
         for watcher in self._watchers:
@@ -61,6 +77,8 @@ class Updates:
     def close(self) -> None:
         """End every response that still watches."""
         self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
         for watcher in self._watchers:
             watcher.put(None)
 
