@@ -7,6 +7,8 @@ from headwater.streams.evolvable import Evolvable
 from headwater.streams.in_turn import InTurn
 from headwater.streams.linear_concept import LinearConcept
 from headwater.streams.network import Sensor, SensorNetwork
+from headwater.streams.plant import Happening, Plant
+from headwater.streams.plant_sensors import PlantSensor
 from headwater.streams.redundant import Redundant
 from headwater.streams.replacement import Replacement
 from headwater.streams.reversed import Reversed
@@ -19,8 +21,11 @@ __all__ = [
     "Capricious",
     "Dying",
     "Evolvable",
+    "Happening",
     "InTurn",
     "LinearConcept",
+    "Plant",
+    "PlantSensor",
     "Redundant",
     "Replacement",
     "Reversed",
