@@ -5,15 +5,19 @@ try:
 except ImportError:  # pragma: no cover
     raise ImportError('headwater.live needs pip install "headwater[live]".') from None
 
+from headwater.live.allowance import Allowance, AllowanceStatus
 from headwater.live.cards import Card, DeskSettings, Dispute, PersonStatus, QuestionRow
 from headwater.live.desk import Desk
 from headwater.live.loop import Loop, open
+from headwater.live.quality import Quality
 from headwater.live.reading import Reader, StreamStatus, read
 from headwater.live.results import Answered, Receipt
 from headwater.live.transfer import backup, export_stream, import_stream, restore, upgrade
 from headwater.live.what_if import WhatIf, what_if
 
 __all__ = [
+    "Allowance",
+    "AllowanceStatus",
     "Answered",
     "Card",
     "Desk",
@@ -21,6 +25,7 @@ __all__ = [
     "Dispute",
     "Loop",
     "PersonStatus",
+    "Quality",
     "QuestionRow",
     "Reader",
     "Receipt",
