@@ -68,6 +68,7 @@ study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA nam
 	$(BIN)/headwater reproduce all
 	$(BIN)/headwater study recommended
 	$(BIN)/headwater study delays
+	$(BIN)/python studies/life.py
 	$(BIN)/python studies/olvf.py
 	$(BIN)/python studies/scaling.py
 	$(BIN)/python studies/honest_quality.py

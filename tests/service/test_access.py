@@ -1,7 +1,6 @@
 """Nobody gets in who does not belong."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,6 @@ from starlette.testclient import TestClient
 from headwater.service.access import INVITATION_SECONDS, Access
 from headwater.service.settings import Settings
 from service.running import Running, code, running
-
-
-@pytest.fixture
-def one(tmp_path: Path) -> Iterator[Running]:
-    with running(tmp_path / "plant.db") as service:
-        yield service
 
 
 def logged_in(one: Running, *roles: str, name: str = "ada") -> tuple[TestClient, str]:
@@ -28,11 +21,11 @@ def logged_in(one: Running, *roles: str, name: str = "ada") -> tuple[TestClient,
     return browser, reply.json()["csrf"]
 
 
-def test_the_first_start_makes_an_admin_token_and_the_second_does_not(tmp_path: Path) -> None:
-    with running(tmp_path / "plant.db") as first:
+def test_the_first_start_makes_an_admin_token_and_the_second_does_not(database: str) -> None:
+    with running(database) as first:
         token = first.service.new_token
         assert token is not None
-    with running(tmp_path / "plant.db") as second:
+    with running(database) as second:
         assert second.service.new_token is None
         again = second.client()
         header = {"Authorization": f"Bearer {token}"}
@@ -97,11 +90,11 @@ def test_who_is_removed_is_logged_out(one: Running) -> None:
     assert code(browser.get("/session")) == (401, "no_token")
 
 
-def test_a_session_survives_a_restart_of_the_service(tmp_path: Path) -> None:
-    with running(tmp_path / "plant.db") as one:
+def test_a_session_survives_a_restart_of_the_service(database: str) -> None:
+    with running(database) as one:
         browser, _ = logged_in(one, "label")
         kept = browser.cookies[one.service.access.cookie_name]
-    with running(tmp_path / "plant.db") as again:
+    with running(database) as again:
         browser = again.client()
         browser.cookies.set(again.service.access.cookie_name, kept)
         assert browser.get("/session").json()["name"] == "ada"

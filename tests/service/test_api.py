@@ -1,22 +1,15 @@
 """What the routes do."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import headwater as hw
-from service.running import Running, code, running
+from service.running import Running, code
 
 EVENTS = "/v1/streams/main/events"
-
-
-@pytest.fixture
-def one(tmp_path: Path) -> Iterator[Running]:
-    with running(tmp_path / "plant.db") as service:
-        yield service
 
 
 def test_an_event_gets_its_decision(one: Running) -> None:
@@ -124,7 +117,7 @@ def test_features_are_listed_largest_weight_first(one: Running) -> None:
     assert code(one.admin.get("/v1/streams/main/features?limit=x")) == (400, "bad_request")
 
 
-def test_a_stream_is_made_changed_and_deleted(one: Running, tmp_path: Path) -> None:
+def test_a_stream_is_made_changed_and_deleted(one: Running, database: str) -> None:
     made = one.admin.post(
         "/v1/streams",
         json={"name": "north", "learner": "Spring", "label_rate": 0.5, "keep_events": "2 days"},
@@ -140,7 +133,7 @@ def test_a_stream_is_made_changed_and_deleted(one: Running, tmp_path: Path) -> N
     assert code(one.admin.get("/v1/streams/north")) == (404, "not_found")
     assert [stream["name"] for stream in one.admin.get("/v1/streams").json()] == ["main"]
     assert code(one.admin.delete("/v1/streams/main")) == (422, "bad_parameter")
-    with hw.live.read(tmp_path / "plant.db") as reader, reader.reading() as connection:
+    with hw.live.read(database) as reader, reader.reading() as connection:
         for table in ("facts", "bodies", "names", "streams", "snapshots"):
             found = connection.exec_driver_sql(f"SELECT DISTINCT stream FROM {table}").scalars()
             assert set(found) <= {1}, table

@@ -14,8 +14,8 @@ STREAM = "/v1/streams/main"
 
 
 @pytest.fixture
-def one(tmp_path: Path) -> Iterator[Running]:
-    with running(tmp_path / "plant.db") as service:
+def one(database: str) -> Iterator[Running]:
+    with running(database) as service:
         for number in range(4):
             event = {"id": f"e{number}", "features": {"x": float(number), "at": "roof"}}
             assert service.admin.post(f"{STREAM}/events", json=event).json()["asked"]
