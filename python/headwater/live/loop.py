@@ -281,9 +281,11 @@ class Loop:
         *,
         ids: Sequence[Id] | None = None,
         labels: Sequence[Label | None] | None = None,
+        times: Sequence[float | None] | None = None,
+        groups: Sequence[str | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive` for many events with one commit; one that is refused gives its error."""
-        return self._do(*self._receiving_many(events, ids, labels))
+        return self._do(*self._receiving_many(events, ids, labels, times, groups))
 
     async def receive_many_async(
         self,
@@ -291,9 +293,11 @@ class Loop:
         *,
         ids: Sequence[Id] | None = None,
         labels: Sequence[Label | None] | None = None,
+        times: Sequence[float | None] | None = None,
+        groups: Sequence[str | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive_many` for a program of coroutines."""
-        call, keys = self._receiving_many(events, ids, labels)
+        call, keys = self._receiving_many(events, ids, labels, times, groups)
         done: list[Receipt | Exception] = await self._writer.carry_out_async(
             Job(self._live, call, keys)
         )
@@ -319,6 +323,14 @@ class Loop:
         """
         given = _label(label)
         return self._do(lambda c: self._live.label(c, self._event(c, event), given))
+
+    def question_of(self, event: Id) -> int:
+        """The number of the question about an event, by its id (`"#17"` is that of fact 17)."""
+        return self._do(lambda c: self._event(c, event))
+
+    def apply(self) -> int:
+        """Learn every answer that waits for an undo, now; return how many."""
+        return self._do(self._journal.apply_all_held)
 
     def correct(
         self, question: int, label: Label, *, by: str | None = None, key: str = ""
@@ -517,6 +529,8 @@ class Loop:
         events: Iterable[Event],
         ids: Sequence[Id] | None,
         labels: Sequence[Label | None] | None,
+        times: Sequence[float | None] | None,
+        groups: Sequence[str | None] | None,
     ) -> tuple[Callable[[Connection], list[Receipt | Exception]], list[str]]:
         read = [_event(x) for x in events]
         keys = [None] * len(read) if ids is None else [_id(id) for id in ids]
@@ -530,12 +544,19 @@ class Loop:
                 f"receive_many: expected an id and a label for each of {len(read)} events, got"
                 f" {len(keys)} ids and {len(given)} labels."
             )
+        whens = [None] * len(read) if times is None else list(times)
+        whose = [None] * len(read) if groups is None else list(groups)
+        if not len(read) == len(whens) == len(whose):
+            raise EventError(
+                f"receive_many: expected a time and a group for each of {len(read)} events, got"
+                f" {len(whens)} times and {len(whose)} groups."
+            )
 
         def receive(connection: Connection) -> list[Receipt | Exception]:
             done: list[Receipt | Exception] = []
-            for x, key, label in zip(read, keys, given, strict=True):
+            for x, key, label, when, group in zip(read, keys, given, whens, whose, strict=True):
                 try:
-                    done.append(self._journal.receive(x, key, label, None, None))
+                    done.append(self._journal.receive(x, key, label, None, when, group))
                 except Refused as refused:
                     done.append(refused.args[0])
             return done
