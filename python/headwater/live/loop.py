@@ -437,14 +437,6 @@ class Loop:
         allowance = self._journal.settings.allowance
         return None if allowance is None else allowance.reserve
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        """A connection that sees the database as it is now."""
-        with self._writer.database.connect() as connection:
-            connection = connection.execution_options(read_only=True)
-            with connection.begin():
-                yield connection
-
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the model contains every correction; whether it does."""
         limit = None if timeout is None else time.monotonic() + timeout

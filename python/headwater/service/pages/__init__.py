@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def routes(service: "Service") -> list[BaseRoute]:
     """The routes of all pages."""
     pages = Renderer(service)
-    entrance, labelling, people = Entrance(pages), Labelling(pages), People(pages)
+    entrance, labelling = Entrance(pages), Labelling(pages)
+    event, people = EventPage(pages), People(pages)
     stream = "/s/{stream}"
     return [
         Route("/", entrance.index),
@@ -30,7 +31,8 @@ def routes(service: "Service") -> list[BaseRoute]:
         Route(f"{stream}/label/cards", labelling.cards, methods=["POST"]),
         Route(f"{stream}/label/acts", labelling.acts, methods=["POST"]),
         Route(f"{stream}/features", Features(pages).page),
-        Route(f"{stream}/events/{{event:path}}", EventPage(pages).page),
+        Route(f"{stream}/correct", event.correct, methods=["POST"]),
+        Route(f"{stream}/events/{{event:path}}", event.page),
         Route(f"{stream}/people", people.page),
         Route(f"{stream}/people/invite", people.invite, methods=["POST"]),
         Route(f"{stream}/people/settle", people.settle, methods=["POST"]),

@@ -73,7 +73,7 @@ class Dashboard:
             "error": status.error,
             "interval": status.interval,
             "labels": status.labels,
-            "allowance": getattr(loop, "allowance", None),
+            "allowance": loop.allowance,
             "asked": status.asked,
             "asked_share": status.asked / status.events if status.events else None,
             "waiting": loop.desk.waiting(),
@@ -83,37 +83,45 @@ class Dashboard:
             "states": summary(rows),
             "moved": self._moved(loop, rows, now),
             "findings": [self._finding(loop, one, now) for one in findings[:FINDINGS]],
-            **self._curve(loop, findings),
+            **self._curve(loop, findings, known.last),
         }
 
-    def _curve(self, loop: Loop, findings: Sequence[Any]) -> dict[str, Any]:
-        """The error over time; nothing if it cannot be drawn yet."""
-        told = loop.quality_curve(POINTS) if hasattr(loop, "quality_curve") else []
-        known = [one for one in told if one.error is not None]
+    def _curve(self, loop: Loop, findings: Sequence[Any], end: float) -> dict[str, Any]:
+        """The error over time; nothing if it cannot be drawn yet.
+
+        Each point is about the events before it, and the points are at equal distances.
+        """
+        told = loop.quality_curve(POINTS)
+        begin = told[0].since if told else end
+        times = [begin + (end - begin) * (i + 1) / len(told) for i in range(len(told))]
+        known = [
+            (when, one.error, one)
+            for when, one in zip(times, told, strict=True)
+            if one.error is not None
+        ]
         if len(known) < 2:
             return {"curve": "", "curve_rows": []}
-        points = [CurvePoint(one.since, one.error, *one.interval) for one in known]
+        points = [CurvePoint(when, error, *one.interval) for when, error, one in known]
         marks = [
             Mark(one.time, COLOURS.get(one.kind, "silent"), f"{one.kind}: {plain(one.feature)}")
             for one in findings
         ]
-        last = known[-1]
-        title = (
-            f"Error rate over time: from {percent(known[0].error, 1)} to {percent(last.error, 1)}"
-        )
+        first, last = percent(known[0][1], 1), percent(known[-1][1], 1)
+        title = f"Error rate over time: first {first}, last {last}"
         return {
             "curve": curve(points, title=title, percent=True, marks=marks),
             "curve_rows": [
-                (moment(one.since), one.error, *one.interval, one.labels) for one in known
+                (moment(when, now=end), error, *one.interval, one.labels)
+                for when, error, one in known
             ],
         }
 
     def _moved(self, loop: Loop, rows: Sequence[FeatureRow], now: float) -> dict[str, Any]:
-        """The weights that moved most since the first time that was noted, at most an hour ago."""
+        """The weights that moved most: in the last hour, or in all if it was not looked at."""
         heaviest = sorted(rows, key=lambda row: -abs(row.weight or 0.0))[:KEPT]
         weights = {row.name: row.weight or 0.0 for row in heaviest}
         noted = self._noted.setdefault(loop.stream, deque(maxlen=60))
-        before = noted[0] if noted else Noted(now, weights)
+        before = noted[0] if noted else Noted(0.0, {})
         if not noted or now - noted[-1].time > PAUSE:
             noted.append(Noted(now, weights))
         changes = {
@@ -123,7 +131,7 @@ class Dashboard:
         most = sorted((name for name in changes if changes[name]), key=lambda n: -abs(changes[n]))
         address = f"{base_of(loop.stream)}/features?"
         return {
-            "span": span(now - before.time),
+            "span": f"in {span(now - before.time)}" if noted[0] is before else "so far",
             "rows": [
                 {
                     "name": name,

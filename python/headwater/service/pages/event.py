@@ -1,10 +1,11 @@
 """Everything about one event."""
 
+import json
 import time
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from headwater.errors import HeadwaterError
 from headwater.live import EventRecord, Loop
@@ -12,8 +13,10 @@ from headwater.service.pages.card import written
 from headwater.service.pages.drawing import spark
 from headwater.service.pages.fields import Field
 from headwater.service.pages.known import KnownFeatures
-from headwater.service.pages.rendering import Renderer, in_thread
+from headwater.service.pages.rendering import Renderer, given, given_label, in_thread
 from headwater.service.pages.wording import ago, moment, number, plain
+
+CORRECTABLE = ("answered", "applied")
 
 
 class EventPage:
@@ -27,8 +30,17 @@ class EventPage:
         named = request.path_params["event"]
         event = int(named[1:]) if named[:1] == "~" and named[1:].isdigit() else named
         view = await in_thread(self._view, loop, event)
+        view["may_correct"] = view["can_correct"] and caller.allows("admin", loop.stream)
         place = self.pages.place(caller, loop.stream)
         return self.pages.page(request, "event.html", place=place, view=view)
+
+    async def correct(self, request: Request) -> Response:
+        """Put another label in the place of an answer."""
+        caller, loop = self.pages.enter(request, "admin")
+        body = await self.pages.body(request)
+        question, label = given(body, "question", int), given_label(body)
+        await in_thread(loop.correct, question, label, by=caller.name)
+        return JSONResponse({})
 
     def _view(self, loop: Loop, event: Any) -> dict[str, Any]:
         record, now, layout = loop.find(event), time.time(), self.pages.layout
@@ -50,6 +62,13 @@ class EventPage:
                 for one in record.answers
             ],
             "kept": features is not None,
+            "can_correct": record.state in CORRECTABLE,
+            "question": record.number,
+            "classes": [
+                {"text": one.name, "json": json.dumps(one.label)}
+                for one in layout.classes(loop.learner.labels)
+                if one.label != _label(record)
+            ],
             "rows": self._rows(loop, features or {}, known),
         }
 

@@ -17,7 +17,7 @@ from headwater.service.pages.rendering import Renderer, in_thread
 from headwater.service.pages.wording import ago, number, percent, plain
 
 MOST_ROWS = 500
-STATES = ("new", "back", "live", "silent", "gone")
+STATES = ("new", "back", "live", "silent", "gone", "own")
 
 
 class FeatureRow(NamedTuple):
@@ -32,7 +32,14 @@ class FeatureRow(NamedTuple):
 
     @property
     def state(self) -> str:
-        return "gone" if self.about is None else self.about.state
+        if self.about is None:
+            return "own" if self.is_own else "gone"
+        return self.about.state
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is one of the learner's own, such as its intercept, and of no event."""
+        return self.about is None and self.name.startswith("(") and self.name.endswith(")")
 
     @property
     def latest(self) -> str:
@@ -49,12 +56,14 @@ class FeatureRow(NamedTuple):
     @property
     def rhythm(self) -> str:
         if self.about is None:
-            return "in no recent event"
+            return "the learner's own" if self.is_own else "in no recent event"
         return "every event" if self.about.share >= 1 else f"{percent(self.about.share)} of events"
 
     def seen(self, now: float) -> str:
         """When it was last there."""
-        return ago(self.about.seen, now) if self.about else "long ago"
+        if self.about is None:
+            return "" if self.is_own else "long ago"
+        return ago(self.about.seen, now)
 
 
 Order = Callable[[FeatureRow], Any]
@@ -138,7 +147,7 @@ class Features:
 def summary(rows: Sequence[FeatureRow]) -> str:
     """How many features are in each state."""
     counts = Counter(row.state for row in rows)
-    return ", ".join(f"{number(counts[one])} {one}" for one in STATES if counts[one])
+    return ", ".join(f"{number(counts[one])} {one}" for one in STATES[:-1] if counts[one])
 
 
 def _weight(weight: float | dict[Any, float]) -> float:

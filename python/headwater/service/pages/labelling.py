@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.errors import HeadwaterError, JournalError
-from headwater.live import Card, Loop
+from headwater.live import AllowanceStatus, Card, Loop
 from headwater.service.access import Caller
 from headwater.service.errors import ServiceError
 from headwater.service.pages.card import card_view
@@ -19,6 +19,7 @@ from headwater.service.pages.rendering import (
     base_of,
     event_address,
     given,
+    given_label,
     in_thread,
 )
 from headwater.service.pages.wording import number, percent, plain
@@ -90,7 +91,7 @@ class Labelling:
         held = loop.desk.lease(caller.name, most) if wanted else []
         self._remember(loop, caller, held)
         known = self.pages.recent.features(loop.stream)
-        allowance = getattr(loop, "allowance", None)
+        allowance = loop.allowance
         return {
             "cards": [self._card(loop, known, card) for card in held if card.question not in have],
             "gone": sorted(have - {card.question for card in held}) if wanted else [],
@@ -162,9 +163,7 @@ class Labelling:
     ) -> str:
         desk, name = loop.desk, caller.name
         if kind == "answer":
-            label = act.get("label")
-            if not isinstance(label, (bool, int, float, str)):
-                raise ServiceError("bad_request", "The body does not fit: an answer has a label.")
+            label = given_label(act)
             before = self._last_chance(loop, caller)
             seen = SEEN if act.get("seen") else ""
             desk.answer(question, label, by=name, key=key + seen)
@@ -211,8 +210,11 @@ class Labelling:
         after = self._last_chance(loop, caller)
         last = self._last.pop(who, None)
         if last is not None and before is not None and after is not None:
-            moved = f"{last.name} {percent(before)} → {percent(after)}"
-            parts.append(f"Learned from the card before: {moved}.")
+            if round(before, 2) == round(after, 2):
+                parts.append(f"The card before taught it little: {percent(after)} {last.name}.")
+            else:
+                moved = f"{last.name} {percent(before)} → {percent(after)}"
+                parts.append(f"Learned from the card before: {moved}.")
         if card is not None:
             self._last[who] = Given(card.features, label, layout.label(label))
         return " ".join(parts)
@@ -243,7 +245,7 @@ def _sure(probability: float | None) -> str:
     return "" if probability is None else f", {percent(probability)} sure"
 
 
-def _left(allowance: Any) -> str:
+def _left(allowance: AllowanceStatus | None) -> str:
     """What is left of the allowance."""
     if allowance is None:
         return ""
@@ -251,7 +253,7 @@ def _left(allowance: Any) -> str:
     return f"{number(allowance.left)} of {number(allowance.allowed)} questions left {window}"
 
 
-def _empty(loop: Loop, allowance: Any) -> str:
+def _empty(loop: Loop, allowance: AllowanceStatus | None) -> str:
     """Why there is no card."""
     waiting = loop.desk.waiting()
     if waiting:

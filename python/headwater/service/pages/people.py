@@ -8,11 +8,19 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.live import Loop
-from headwater.live.cards import Dispute, PersonStatus
+from headwater.live.cards import Dispute, PersonStatus, QuestionRow
 from headwater.service.access import Caller
-from headwater.service.errors import ServiceError
-from headwater.service.pages.rendering import Renderer, event_address, given, in_thread
+from headwater.service.pages.rendering import (
+    Renderer,
+    event_address,
+    given,
+    given_label,
+    in_thread,
+)
 from headwater.service.pages.wording import ago, number, plain
+
+LAST = 12
+"""How many of the last answers are listed."""
 
 
 class People:
@@ -35,7 +43,24 @@ class People:
             "summary": f"{number(answers)} answers by {by}" if people else "",
             "rows": [self._row(one, now) for one in people],
             "disputes": [self._dispute(loop, one) for one in loop.desk.disputes()],
+            "last": [self._answer(loop, one, now) for one in self._last(loop)],
             "may_invite": caller.allows("admin"),
+        }
+
+    def _last(self, loop: Loop) -> list[QuestionRow]:
+        rows = [*loop.desk.questions("applied", LAST), *loop.desk.questions("answered", LAST)]
+        return sorted(rows, key=lambda row: -row.question)[:LAST]
+
+    def _answer(self, loop: Loop, row: QuestionRow, now: float) -> dict[str, Any]:
+        layout = self.pages.layout
+        return {
+            "title": plain(row.event),
+            "address": event_address(loop.stream, row.event),
+            "label": layout.label(row.label),
+            "person": plain(row.person or "a program"),
+            "guess": layout.label(row.prediction),
+            "agrees": row.label == row.prediction,
+            "when": ago(row.time, now),
         }
 
     def _row(self, person: PersonStatus, now: float) -> dict[str, Any]:
@@ -69,9 +94,7 @@ class People:
         """Say which label counts of a question on which those asked do not agree."""
         caller, loop = self.pages.enter(request, "admin")
         body = await self.pages.body(request)
-        question, label = given(body, "question", int), body.get("label")
-        if not isinstance(label, (bool, int, float, str)):
-            raise ServiceError("bad_request", "The body does not fit: a label is missing.")
+        question, label = given(body, "question", int), given_label(body)
         await in_thread(loop.desk.settle, question, label, by=caller.name)
         return JSONResponse({})
 

@@ -21,6 +21,7 @@ from headwater.service.pages.drawing import meter
 from headwater.service.pages.fields import CardLayout
 from headwater.service.pages.known import Recent
 from headwater.service.pages.wording import number, percent, plain
+from headwater.types import Label
 
 if TYPE_CHECKING:
     from headwater.service.service import Service
@@ -161,3 +162,11 @@ def given(data: Mapping[str, Any], name: str, kind: type) -> Any:
             "bad_request", f"The body does not fit: {name} must be of type {kind.__name__}."
         )
     return value
+
+
+def given_label(data: Mapping[str, Any]) -> Label:
+    """The label of a body."""
+    label = data.get("label")
+    if isinstance(label, (bool, int, float, str)):
+        return label
+    raise ServiceError("bad_request", "The body does not fit: label must be a text or a number.")

@@ -72,13 +72,14 @@ async function invite(event) {
   }
 }
 
-async function settle(button) {
+// A button with data-send says which label counts of a question.
+async function sendLabel(button) {
   const { question, label } = button.dataset;
   try {
-    await post(button.dataset.settle, { question: Number(question), label: JSON.parse(label) });
+    await post(button.dataset.send, { question: Number(question), label: JSON.parse(label) });
     location.reload();
   } catch (error) {
-    button.closest("td").textContent = error.message;
+    button.parentElement.textContent = error.message;
   }
 }
 
@@ -89,6 +90,6 @@ for (const field of document.querySelectorAll("input[data-filters]")) {
 }
 document.querySelector("form[data-invite]")?.addEventListener("submit", invite);
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-settle]");
-  if (button) settle(button);
+  const button = event.target.closest("[data-send]");
+  if (button) sendLabel(button);
 });
