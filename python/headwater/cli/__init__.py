@@ -19,6 +19,7 @@ COMMANDS = {
     "init": "Look at a file of events, propose what its columns are for, and write headwater.toml.",
     "run": "Run a learner over a file of events: predict each, learn every label that is there.",
     "status": "Show a live stream: events, questions, quality, last facts.",
+    "features": "Show the features of a live stream or model: state, rhythm, values, weight.",
     "replay": "Replay a live stream to another learner: how good would it have been?",
     "export": "Write the facts of a live stream to a file: JSON lines or Parquet.",
     "import": "Make a live stream from an export.",

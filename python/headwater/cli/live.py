@@ -60,7 +60,7 @@ def run_live(
     stopped = False
     place = "-" if events.path == "-" else os.path.basename(events.path)
     if learner is None and not _has_stream(db, stream):
-        learner = build("Spring", (), None, 0)
+        learner = build("Spring", ("track=true",), None, 0)
     with live.open(db, learner=learner, stream=stream) as loop, reading(events):
         records = enumerate(events.records())
         while page := list(islice(records, PAGE)):

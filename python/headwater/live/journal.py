@@ -232,7 +232,10 @@ class Journal:
         if label is not None:
             self.check_label(label)
             rate, outcome = (0.0, None) if self._takes_rate else (None, (False, 0.0))
+        when = max(self.time, self.clock() if when is None else when)
         try:
+            if self.learner.track:
+                self.learner.tell_time(when)
             decision = self.learner.decide_one(x, rate=rate, outcome=outcome)
         except HeadwaterError as error:
             raise Refused(error) from None
