@@ -64,6 +64,8 @@ study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA nam
 	$(BIN)/python studies/scaling.py
 	$(BIN)/python studies/honest_quality.py
 	$(BIN)/python studies/calibration.py
+	$(BIN)/python studies/spring_streams.py --figures docs
+	$(BIN)/python studies/spring_parts.py
 
 build: tools-are-there $(VENV)/built ## set up .venv and build the package in it
 
