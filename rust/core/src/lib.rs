@@ -62,6 +62,7 @@ pub use model::olvf::{Confidence, OlvfConfig};
 pub use model::rfesl::RfeslConfig;
 pub use model::second_order::{MOST_NAMES, SecondOrderConfig};
 pub use model::spring::SpringConfig;
+pub use model::spring::classes::SpringClassesConfig;
 pub use model::two_experts::Loss;
 pub use register::{
     FeatureState, FeatureSummary, Finding, FindingKind, KeptName, Register, RegisterConfig,
