@@ -14,8 +14,8 @@ import headwater
 
 LAYERS = (
     "cli > demo > service|studies > connectors|adapters|client > live > evaluation|testing"
-    " > session|datasets > streams|labels|catalogue > learners > inputs|rules > parameters"
-    " > types|errors > _core"
+    " > session|datasets > streams|labels|catalogue > learners > register > inputs|rules"
+    " > parameters > types|errors > _core"
 )
 """From the outside in; parts that do not exist yet have their place already."""
 DEPTH = {
@@ -31,6 +31,7 @@ LOANS = {"evaluation": {"scipy"}, "inputs": {"pyarrow"}}
 EXTRAS = {
     *("matplotlib", "scipy", "sklearn", "river", "pandas", "pyarrow", "polars"),
     *("skactiveml", "mlflow", "pooch", "joblib", "sqlalchemy", "alembic", "psycopg"),
+    *("starlette", "msgspec", "uvicorn", "jinja2", "prometheus_client", "httpx2"),
 }
 
 PACKAGE = Path(headwater.__file__).parent

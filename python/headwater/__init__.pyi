@@ -3,6 +3,7 @@
 from . import datasets, errors, evaluation, labels, live, streams, testing
 from ._core import Decision, __version__
 from .catalogue import named, names
+from .client import AsyncClient, Client
 from .inputs import Columns, EventFile, Record, open
 from .learners.base import Learner, from_bytes, load
 from .learners.fesl import FESL, RFESL
@@ -16,6 +17,7 @@ from .learners.python_learner import PythonLearner
 from .learners.regression import PARegressor
 from .learners.second_order import SEL2
 from .learners.spring import Spring
+from .register import FeatureFinding, FeatureLife, Register
 from .rules import query, scale, sparsify, update
 from .session import Session
 from .types import Explanation, Feature, FileRun, Rows, Trace
@@ -31,17 +33,22 @@ __all__ = [
     "PAA",
     "RFESL",
     "SEL2",
+    "AsyncClient",
+    "Client",
     "Columns",
     "Decision",
     "EventFile",
     "Explanation",
     "Feature",
+    "FeatureFinding",
+    "FeatureLife",
     "FileRun",
     "Learner",
     "Linear",
     "PARegressor",
     "PythonLearner",
     "Record",
+    "Register",
     "Rows",
     "Session",
     "Spring",

@@ -18,11 +18,13 @@ from headwater.errors import HeadwaterError
 COMMANDS = {
     "init": "Look at a file of events, propose what its columns are for, and write headwater.toml.",
     "run": "Run a learner over a file of events: predict each, learn every label that is there.",
+    "serve": "Serve live streams over HTTP: events in, predictions and questions out.",
     "ask": "List the open questions of a live stream, for those who can answer them.",
     "answer": "Take answers to the questions of a live stream from a file.",
     "correct": "Put another label in the place of an answer in a live stream.",
     "budget": "Say how many questions people can answer, or show what is left of that.",
     "status": "Show a live stream: events, questions, quality, last facts.",
+    "features": "Show the features of a live stream or model: state, rhythm, values, weight.",
     "replay": "Replay a live stream to another learner: how good would it have been?",
     "export": "Write the facts of a live stream to a file: JSON lines or Parquet.",
     "import": "Make a live stream from an export.",

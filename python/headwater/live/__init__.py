@@ -8,6 +8,7 @@ except ImportError:  # pragma: no cover
 from headwater.live.allowance import Allowance, AllowanceStatus
 from headwater.live.cards import Card, DeskSettings, Dispute, PersonStatus, QuestionRow
 from headwater.live.desk import Desk
+from headwater.live.event_record import AnswerRecord, EventRecord
 from headwater.live.loop import Loop, open
 from headwater.live.quality import Quality
 from headwater.live.reading import Reader, StreamStatus, read
@@ -18,11 +19,13 @@ from headwater.live.what_if import WhatIf, what_if
 __all__ = [
     "Allowance",
     "AllowanceStatus",
+    "AnswerRecord",
     "Answered",
     "Card",
     "Desk",
     "DeskSettings",
     "Dispute",
+    "EventRecord",
     "Loop",
     "PersonStatus",
     "Quality",

@@ -556,7 +556,9 @@ class Clerk:
 
     # Undo
 
-    def undo(self, connection: Connection, by: str, since: float) -> Answered:
+    def undo(
+        self, connection: Connection, by: str, since: float, question: int | None = None
+    ) -> Answered:
         """Take a person's last act since a moment back; the card is this person's again."""
         journal, f = self.journal, db.facts.c
         journal.flush(connection)
@@ -569,12 +571,19 @@ class Clerk:
             f.data.is_(None),  # what settles a dispute is not undone
             sa.or_(f.answer.is_(None), f.kind == Kind.VOTE),
         )
+        if question is not None:
+            acts = acts.where(f.target == question)
+        found = False
         for row in connection.execute(acts.order_by(f.number.desc()).limit(10_000)):
+            found = True
             if person is not None and not self._is_undone(connection, row.target, row.number):
                 undo = self._undo(connection, Kind(row.kind), row, by, person)
                 if undo is not None:
                     self.leases.give(undo.question, by, journal.settings.desk.lease_seconds)
                     return undo
+        if question is not None and found:
+            state, _ = journal.question(connection, question)
+            return Answered(question, question, state, True)
         raise Refused(AnswerError(f"undo: there is nothing of {by} today that can be undone."))
 
     def _is_undone(self, connection: Connection, target: int, number: int) -> bool:

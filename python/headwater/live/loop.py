@@ -14,14 +14,16 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from headwater._core import ARITHMETIC
-from headwater.errors import EventError, JournalError, LabelError, ParameterError
+from headwater.errors import EventError, JournalError, LabelError, NoSuchError, ParameterError
 from headwater.learners.base import Learner
 from headwater.live import database as db
 from headwater.live import reading
 from headwater.live.allowance import Allowance, AllowanceStatus
 from headwater.live.cards import DeskSettings
 from headwater.live.database import Database, Synchronous
+from headwater.live.deletion import delete_marked, mark_deleted
 from headwater.live.desk import Desk
+from headwater.live.event_record import EventRecord, find_event, question_of
 from headwater.live.journal import ClockKind, Settings
 from headwater.live.live_stream import LiveStream
 from headwater.live.quality import Quality, QualityWindow, quality, quality_curve
@@ -29,6 +31,7 @@ from headwater.live.reading import StreamStatus
 from headwater.live.replay import Kind, header_of, learner_of, takes_rate
 from headwater.live.results import Answered, Receipt
 from headwater.live.writer import Job, Refused, Writer
+from headwater.register import FeatureFinding, Register
 from headwater.types import Event, Id, Label
 
 MOST_FEATURES = 100_000
@@ -279,7 +282,7 @@ class Loop:
         self,
         events: Iterable[Event],
         *,
-        ids: Sequence[Id] | None = None,
+        ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
         times: Sequence[float | None] | None = None,
         groups: Sequence[str | None] | None = None,
@@ -291,7 +294,7 @@ class Loop:
         self,
         events: Iterable[Event],
         *,
-        ids: Sequence[Id] | None = None,
+        ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
         times: Sequence[float | None] | None = None,
         groups: Sequence[str | None] | None = None,
@@ -435,14 +438,6 @@ class Loop:
         allowance = self._journal.settings.allowance
         return None if allowance is None else allowance.reserve
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        """A connection that sees the database as it is now."""
-        with self._writer.database.connect() as connection:
-            connection = connection.execution_options(read_only=True)
-            with connection.begin():
-                yield connection
-
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the model contains every correction; whether it does."""
         limit = None if timeout is None else time.monotonic() + timeout
@@ -464,12 +459,63 @@ class Loop:
         with self._reading() as connection:
             return reading.status(self._writer.database, connection, self._journal.stream)
 
+    def find(self, event: Id | list[Id]) -> EventRecord:
+        """Everything about an event, by its id or by the first of several that there is."""
+        journal = self._journal
+        with self._reading() as connection:
+            return find_event(connection, journal.stream, journal.names, event)
+
+    def question_answered_by(self, answer: int) -> int:
+        """The question that an answer, by the number of its fact, is about."""
+        with self._reading() as connection:
+            return question_of(connection, self._journal.stream, _number(answer))
+
+    def news(self, after: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:
+        """The facts after fact `after` but for events that were not asked about.
+
+        At most `limit`, oldest first, without the content of events; and the number of the fact
+        after which to ask again.
+        """
+        with self._reading() as connection:
+            return reading.news(connection, self._journal.stream, after, limit)
+
     # State
+
+    @property
+    def head(self) -> int:
+        """The number of the last fact."""
+        return self._journal.head
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why nothing can be written now; None if all is well."""
+        return self._writer.failure
 
     @property
     def learner(self) -> Learner:
         """The model as it is now, to predict and to look at; what it learns comes by the verbs."""
         return self._journal.learner
+
+    @property
+    def register(self) -> Register:
+        """The register of all features, as it is now; the learner must have `track=True`.
+
+        It is part of the model: it is replayed and corrected with it.
+        """
+        return self._journal.learner.register
+
+    def findings(self, limit: int | None = None, *, since: int = 0) -> list[FeatureFinding]:
+        """What happened to features after finding `since`: see `Register.findings`."""
+        return self._journal.learner.findings(limit, since=since)
+
+    def on_finding(self, call: Callable[[FeatureFinding], object]) -> None:
+        """Have a function called with each finding from now on, after the commit of its event.
+
+        It is called by the thread that writes, so it should only pass the finding on. What a
+        correction of the past finds anew is not told again.
+        """
+        latest = self.findings(limit=1)
+        self._live.listen(call, latest[-1].number if latest else 0)
 
     def close(self) -> None:
         """Make a snapshot if there is something new, and stop."""
@@ -489,6 +535,16 @@ class Loop:
                     _writers.pop(writer.database.url, None)
                     writer.close()
 
+    def delete(self) -> None:
+        """Close the stream and delete everything about it; other streams go on."""
+        self.close()
+        database = Database(self._writer.database.url)
+        try:
+            mark_deleted(database, self.stream)
+            delete_marked(database)
+        finally:
+            database.close()
+
     def __enter__(self) -> Self:
         return self
 
@@ -501,6 +557,14 @@ class Loop:
         self.close()
 
     # Parts
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """A connection that sees what is committed."""
+        with self._writer.database.connect() as connection:
+            connection = connection.execution_options(read_only=True)
+            with connection.begin():
+                yield connection
 
     def _do(self, call: Callable[[Connection], T], keys: Sequence[str] = ()) -> T:
         done: T = self._writer.carry_out(Job(self._live, call, keys))
@@ -518,16 +582,15 @@ class Loop:
         event = _event(x)
         key = _id(id)
         given = None if label is None else _label(label)
-        if group is not None and not isinstance(group, str):
-            raise EventError(f"event: a group must be a text, got {group!r}.")
+        named = _group(group)
         receive = self._journal.receive
         keys = [] if key is None else [json.dumps(key)]
-        return lambda _: receive(event, key, given, rate, when, group), keys
+        return lambda _: receive(event, key, given, rate, when, named), keys
 
     def _receiving_many(
         self,
         events: Iterable[Event],
-        ids: Sequence[Id] | None,
+        ids: Sequence[Id | None] | None,
         labels: Sequence[Label | None] | None,
         times: Sequence[float | None] | None,
         groups: Sequence[str | None] | None,
@@ -539,22 +602,18 @@ class Loop:
             if labels is None
             else [None if label is None else _label(label) for label in labels]
         )
-        if not len(read) == len(keys) == len(given):
-            raise EventError(
-                f"receive_many: expected an id and a label for each of {len(read)} events, got"
-                f" {len(keys)} ids and {len(given)} labels."
-            )
         whens = [None] * len(read) if times is None else list(times)
-        whose = [None] * len(read) if groups is None else list(groups)
-        if not len(read) == len(whens) == len(whose):
+        named = [None] * len(read) if groups is None else [_group(group) for group in groups]
+        if not len(read) == len(keys) == len(given) == len(whens) == len(named):
             raise EventError(
-                f"receive_many: expected a time and a group for each of {len(read)} events, got"
-                f" {len(whens)} times and {len(whose)} groups."
+                f"receive_many: expected an id, a label, a time and a group for {len(read)} events,"
+                f" got {len(keys)} ids, {len(given)} labels, {len(whens)} times and"
+                f" {len(named)} groups."
             )
 
         def receive(connection: Connection) -> list[Receipt | Exception]:
             done: list[Receipt | Exception] = []
-            for x, key, label, when, group in zip(read, keys, given, whens, whose, strict=True):
+            for x, key, label, when, group in zip(read, keys, given, whens, named, strict=True):
                 try:
                     done.append(self._journal.receive(x, key, label, None, when, group))
                 except Refused as refused:
@@ -574,7 +633,7 @@ class Loop:
         here = f.stream == self._journal.stream
         number = connection.scalar(sa.select(f.number).where(here, which, f.kind == Kind.EVENT))
         if number is None:
-            raise Refused(JournalError(f"live: there is no event {event!r}."))
+            raise Refused(NoSuchError(f"live: there is no event {event!r}."))
         return int(number)
 
     def _erase(self) -> None:
@@ -633,6 +692,12 @@ def _id(id: Any) -> Id | None:
     except UnicodeEncodeError:
         raise EventError(f"event: the id {id!r} is not valid text.") from None
     return id
+
+
+def _group(group: Any) -> str | None:
+    if group is None or isinstance(group, str):
+        return group
+    raise EventError(f"event: a group must be a text, got {group!r}.")
 
 
 def _label(label: Any) -> Label:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from headwater._core import EventNames
-from headwater.errors import JournalError, ModelFileError
+from headwater.errors import JournalError, ModelFileError, NoSuchError
 from headwater.evaluation.error_estimate import Interval
 from headwater.learners.base import Learner, from_bytes
 from headwater.live import database as db
@@ -159,7 +159,7 @@ def stream_number(connection: Connection, database: Database, name: str) -> int:
     number = connection.scalar(found)
     if number is None:
         known = connection.scalars(sa.select(db.streams.c.name)).all()
-        raise JournalError(
+        raise NoSuchError(
             f"{database.name}: there is no stream {name!r}; it has {', '.join(known) or 'none'}."
         )
     return int(number)
@@ -230,6 +230,19 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
             for one in SnapshotStore(database).listed(connection, stream)
         ],
     )
+
+
+def news(
+    connection: Connection, stream: int, after: int, limit: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Facts after one of them, without events that nobody was asked about; see `Loop.news`."""
+    f = db.facts.c
+    here = (f.stream == stream) & (f.number > after)
+    head = connection.scalar(sa.select(sa.func.max(f.number)).where(here)) or after
+    worth = (f.kind != Kind.EVENT) | f.asked
+    found = sa.select(db.facts).where(here, worth).order_by(f.number).limit(limit)
+    facts = [plain_fact(row, EventNames()) for row in connection.execute(found)]
+    return facts, facts[-1]["number"] if len(facts) == limit else head
 
 
 def plain_fact(row: Any, names: EventNames) -> dict[str, Any]:
