@@ -24,6 +24,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -207,30 +208,34 @@ def real() -> None:
     print("reuters21578, words:", len(register), register.states(), dict(register.counts()))
 
 
-def words(vocabulary: int = 1_000_000, events: int = 200_000) -> None:
-    """Words by Zipf's law, at first one vocabulary, then 200 new words that are used often."""
+def words(vocabulary: int = 1_000_000, events: int = 200_000, batch: int = 20_000) -> None:
+    """Words by Zipf's law, of one vocabulary; half-way 200 new words come that are used often."""
     draw = np.random.default_rng(7)
     weights = 1 / np.arange(1, vocabulary + 1) ** 1.05
     edges = np.cumsum(weights) / weights.sum()
-    register, values, began = hw.Register(), 0, time.perf_counter()
-    for event in range(events):
-        drawn = np.unique(np.searchsorted(edges, draw.random(60)))
-        x = {f"w{word}": 1.0 for word in drawn.tolist()}
-        if event > events // 2:
-            x.update({f"new{word}": 1.0 for word in draw.integers(0, 200, 3).tolist()})
-        values += len(x)
-        register.observe_one(x)
-    seconds = time.perf_counter() - began
-    print(f"{events:,} texts, {values:,} words, {len(register):,} different; {seconds:.0f} s")
-    counts = register.counts()
-    print("states", register.states(), "findings", counts)
-    found = register.findings()
-    new = {
-        one.feature for one in found if one.kind == "born" and str(one.feature).startswith("new")
-    }
-    print(f"of the 200 words that were new half-way, {len(new)} are found as born;")
-    others = sum(one.kind == "born" and not str(one.feature).startswith("new") for one in found)
-    print(f"of the {len(register) - 200:,} others {others}")
+    register, values, seconds = hw.Register(), 0, 0.0
+    for start in range(0, events, batch):
+        drawn = np.searchsorted(edges, draw.random((batch, 60)))
+        if start >= events // 2:
+            drawn[:, :3] = vocabulary + draw.integers(0, 200, (batch, 3))
+        texts = [np.unique(text) for text in drawn]
+        rows = SimpleNamespace(  # columns without names are named by their numbers
+            indptr=np.concatenate([[0], np.cumsum([len(text) for text in texts])]),
+            indices=np.concatenate(texts).astype(np.int32),
+            data=np.ones(sum(map(len, texts))),
+            shape=(batch, vocabulary + 200),
+        )
+        values += len(rows.data)
+        began = time.perf_counter()
+        register.observe_many(rows)
+        seconds += time.perf_counter() - began
+    print(f"{events:,} texts, {values:,} words, {len(register):,} different")
+    print(f"{1e9 * seconds / values:.0f} ns per word, {len(register.to_bytes()):,} bytes")
+    print("states", register.states())
+    print("findings", register.counts())
+    born = {one.feature for one in register.findings() if one.kind == "born"}
+    new = sum(int(word) >= vocabulary for word in born)
+    print(f"born: {new} of the 200 new words, {len(born) - new} of the others")
 
 
 def cost() -> None:
