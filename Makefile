@@ -9,7 +9,15 @@ RUST   := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.to
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full lint audit mutations fuzz bench bench-quick bench-scale bench-live study build clean tools-are-there
+# Rust comes from the PATH; where there is none, from a folder of the project's own (see tools-are-there).
+RUST_HOME := $(CURDIR)/.rust
+ifeq ($(shell command -v cargo),)
+export CARGO_HOME := $(RUST_HOME)/cargo
+export RUSTUP_HOME := $(RUST_HOME)/rustup
+export PATH := $(CARGO_HOME)/bin:$(PATH)
+endif
+
+.PHONY: help demo test test-full lint audit mutations fuzz bench bench-quick bench-scale bench-live study wheel build clean tools-are-there
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,15 +68,21 @@ study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA nam
 	$(BIN)/headwater reproduce all
 	$(BIN)/headwater study recommended
 	$(BIN)/headwater study delays
+	$(BIN)/python studies/life.py
 	$(BIN)/python studies/olvf.py
 	$(BIN)/python studies/scaling.py
 	$(BIN)/python studies/honest_quality.py
 	$(BIN)/python studies/calibration.py
 
+wheel: tools-are-there $(VENV)/pip ## build a wheel in dist/ and try it, without Rust, with every Python that is found
+	@$(PIP) --group wheel
+	@PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --strip --quiet --out dist $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux_2_17)
+	@$(BIN)/python tools/check_wheel.py dist/*.whl
+
 build: tools-are-there $(VENV)/built ## set up .venv and build the package in it
 
 clean: ## remove what was built and the environment
-	rm -rf $(VENV) target .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.html
+	rm -rf $(VENV) $(RUST_HOME) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.html
 	find python tests studies benches -name __pycache__ -type d -exec rm -rf {} +
 	rm -f python/headwater/*.so
 
@@ -76,7 +90,11 @@ tools-are-there:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Headwater needs Python 3.11 or newer, and '$(PYTHON)' is not one: install it, or name it by make PYTHON=..."; exit 1; }
 	@command -v cargo >/dev/null || { \
-	  echo "Headwater needs a Rust toolchain, and there is no cargo on the PATH: install one from https://rustup.rs"; exit 1; }
+	  echo "There is no Rust toolchain here: fetching one into .rust (about 600 MB; make clean removes it) ..."; \
+	  mkdir -p $(RUST_HOME) && { $(PYTHON) -m venv $(RUST_HOME)/venv && \
+	  $(RUST_HOME)/venv/bin/python -m pip install --disable-pip-version-check --constraint constraints.txt puccinialin && \
+	  $(RUST_HOME)/venv/bin/python -m puccinialin --location $(RUST_HOME); } > $(RUST_HOME)/fetch.log 2>&1 || { \
+	  echo "Headwater needs a Rust toolchain, and none could be fetched (why: .rust/fetch.log): install one from https://rustup.rs"; exit 1; }; }
 
 # Files that say what has been set up; a second run finds them and does nothing.
 $(VENV)/pip: constraints.txt
@@ -89,7 +107,7 @@ $(VENV)/pip: constraints.txt
 $(VENV)/built: $(VENV)/pip pyproject.toml $(RUST)
 	@echo "Building the package (a minute or two the first time) ..."
 	@$(PIP) --group build
-	@VIRTUAL_ENV=$(VENV) PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras studies,datasets,live > $(VENV)/build.log 2>&1 || { \
+	@VIRTUAL_ENV=$(VENV) PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras studies,datasets,live,serve > $(VENV)/build.log 2>&1 || { \
 	  cat $(VENV)/build.log; exit 1; }
 	@touch $@
 

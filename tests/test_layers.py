@@ -31,6 +31,7 @@ LOANS = {"evaluation": {"scipy"}, "inputs": {"pyarrow"}}
 EXTRAS = {
     *("matplotlib", "scipy", "sklearn", "river", "pandas", "pyarrow", "polars"),
     *("skactiveml", "mlflow", "pooch", "joblib", "sqlalchemy", "alembic", "psycopg"),
+    *("starlette", "msgspec", "uvicorn", "jinja2", "prometheus_client", "httpx2"),
 }
 
 PACKAGE = Path(headwater.__file__).parent

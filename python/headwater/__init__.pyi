@@ -3,6 +3,7 @@
 from . import datasets, errors, evaluation, labels, live, streams, testing
 from ._core import Decision, __version__
 from .catalogue import named, names
+from .client import AsyncClient, Client
 from .inputs import Columns, EventFile, Record, open
 from .learners.base import Learner, from_bytes, load
 from .learners.fesl import FESL, RFESL
@@ -32,6 +33,8 @@ __all__ = [
     "PAA",
     "RFESL",
     "SEL2",
+    "AsyncClient",
+    "Client",
     "Columns",
     "Decision",
     "EventFile",

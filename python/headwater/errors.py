@@ -13,10 +13,12 @@ HeadwaterError
 ├── EventFileError   a file of events, or a line of it, cannot be read; the events before are done
 ├── ModelFileError   a saved model is damaged, foreign or from a newer version
 ├── DatasetError     a data set is not there, cannot be fetched, or is not what it should be
+├── ServiceRefusedError  a service refused a request or could not be reached: `code`, `status`
 └── JournalError     the database of a live stream cannot be used; nothing was taken
     ├── HeldError      another process writes to it
     ├── IdReusedError  an event's id or an answer's key was used before, for something else
-    └── TooOldError    what would have to be replayed is no longer kept
+    ├── TooOldError    what would have to be replayed is no longer kept
+    └── NoSuchError    there is no such stream, event, question or person
 ```
 
 Every message says where, what was expected and what was found instead. A call that raises an error
@@ -72,6 +74,15 @@ class DatasetError(HeadwaterError, ValueError):
     """A data set is not there, cannot be fetched, or is not what it should be."""
 
 
+class ServiceRefusedError(HeadwaterError, RuntimeError):
+    """A service refused a request, or could not be reached (`code` is `unreachable` then)."""
+
+    def __init__(self, message: str, code: str = "internal", status: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+
+
 class JournalError(HeadwaterError, RuntimeError):
     """The database of a live stream cannot be used; nothing was taken."""
 
@@ -86,3 +97,7 @@ class IdReusedError(JournalError):
 
 class TooOldError(JournalError):
     """What would have to be replayed is no longer kept."""
+
+
+class NoSuchError(JournalError):
+    """There is no such stream, event, question or person."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headwater.studies.executor import execute
-from headwater.studies.plan import read_study
+from headwater.studies.plan_file import read_study
 from headwater.studies.results import ResultStore
 from headwater.studies.study import carry_out
 

@@ -12,7 +12,7 @@ import pytest
 from headwater.errors import ParameterError
 from headwater.studies import own_modules
 from headwater.studies.own_modules import make_importable, named_modules, pack
-from headwater.studies.plan import read_study
+from headwater.studies.plan_file import read_study
 
 pytest.importorskip("joblib")
 

@@ -6,7 +6,8 @@ import pytest
 
 from headwater.errors import ParameterError
 from headwater.studies.executor import asks_by_width, needs_choice
-from headwater.studies.plan import LabelDelivery, StreamPlan, read_study
+from headwater.studies.plan import LabelDelivery, StreamPlan
+from headwater.studies.plan_file import read_study
 from headwater.studies.study import packaged
 
 LEAST = 'title = "t"\ndata = ["vote"]\n[learners.PA]\n'
@@ -128,3 +129,48 @@ def test_a_learner_may_have_its_own_preprocessing_and_number_of_choices(tmp_path
         read(tmp_path, LEAST + 'preprocess = "log"\n')
     with pytest.raises(ParameterError, match="choice_repeats must be a whole number, 1 or above"):
         read(tmp_path, LEAST + "choice_repeats = 0\n")
+
+
+def test_data_learners_and_ways_of_labels_may_limit_where_they_run(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(
+        'title = "t"\nlabel_rates = [0.1, 0.2]\n'
+        "labels = [{ delay = 0 }, { delay = 5, label_rates = [0.2] }]\n"
+        'baseline = "PA"\nalso = ["roc_auc"]\n'
+        '[streams.a]\nkind = "Varying"\n'
+        '[learners.PAA]\n[learners.PA]\nneeds = "math"\nlabel_rates = [1.0]\n'
+        '[data]\nvote = { streams = ["whole"] }\n'
+        'made = { source = "m:f", streams = ["a"], options = { events = 9 }, limit = 7,'
+        ' unscored = 0.5, positive = "x", C = 3 }\n'
+    )
+    study = read_study(file)
+    assert [cell.key for cell in study.cells() if cell.data == "vote"] == [
+        "vote|whole|PAA|0.1|at once",
+        "vote|whole|PAA|0.2|at once",
+        "vote|whole|PAA|0.2|5 events late",
+        "vote|whole|PA|1|at once",
+    ]
+    assert {cell.stream for cell in study.cells() if cell.data == "made"} == {"a"}
+    made = study.data_plan("made")
+    assert (made.limit, made.unscored, made.positive) == (7, 0.5, "x")
+    assert made.options == {"events": 9}
+    assert made.parameters == {"C": 3}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('baseline = "x"', "baseline must be one of PA, got 'x'"),
+        ("also = [1]", r"also must be a list of texts, got \[1\]"),
+        ("after = -1", "after must be a whole number, 0 or above, got -1"),
+        ('data.vote.streams = ["b"]', "vote: there is no stream 'b'"),
+        ("data.vote.limit = 0.5", "limit must be a whole number, 0 or above, got 0.5"),
+        ("data.vote.positive = [1]", r"data.vote: positive must be a label, got \[1\]"),
+        ("learners.PA.label_rates = [2]", r"label_rates must be in \(0, 1\], got 2"),
+    ],
+)
+def test_mistakes_in_what_limits_a_study_are_named(tmp_path: Path, line: str, message: str) -> None:
+    data = "" if line.startswith("data") else "data.vote = {}\n"
+    learners = "" if line.startswith("learners") else "learners.PA = {}\n"
+    with pytest.raises(ParameterError, match=message):
+        read(tmp_path, f'title = "t"\n{data}{learners}{line}\n')

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from headwater.studies.figures import figure
-from headwater.studies.plan import LabelDelivery, read_study
+from headwater.studies.plan import LabelDelivery
+from headwater.studies.plan_file import read_study
 from headwater.studies.report import as_html, as_markdown, crossing, spoken, tables, telling
 from headwater.studies.results import ResultStore
 from headwater.studies.study import write_report
@@ -75,7 +76,7 @@ def test_learners_are_compared_pair_by_pair_and_by_the_labels_they_need(store: R
         ("wdbc", "0.900", "10.0", "not reached"),
         ("median", "", "", "not reached"),
     )
-    assert numbers.table.rows[0] == ("vote", "PAA", "0.800", "0.010", "5.00")
+    assert numbers.table.rows[0] == ("vote", "PAA", "0.800", "0.010", "0.006", "5.00")
 
 
 def test_the_figure_has_a_panel_a_data_set_and_a_line_a_learner(store: ResultStore) -> None:

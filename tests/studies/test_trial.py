@@ -22,8 +22,8 @@ from headwater.studies.plan import (
     LearnerPlan,
     StreamPlan,
     Study,
-    read_study,
 )
+from headwater.studies.plan_file import read_study
 from headwater.studies.protocol import (
     Data,
     load,
@@ -34,7 +34,7 @@ from headwater.studies.protocol import (
     z_scores,
 )
 from headwater.studies.results import ResultStore
-from headwater.studies.trial import Chosen, TrialResult, choose, run
+from headwater.studies.trial import Chosen, TrialResult, block_error, choose, run
 
 WHOLE = StreamPlan("whole", "Trapezoid", {"chunks": 1})
 
@@ -249,3 +249,82 @@ def test_two_classes_of_several_can_be_picked(world: Path) -> None:
     )
     data = load(DataPlan("pair", "small_world:three", (3, 1)), "raw", None)
     assert data.labels.tolist() == [1, -1, 1, -1]
+
+
+def test_a_source_that_takes_a_seed_is_made_for_each_repeat_and_keeps_its_order() -> None:
+    options = {"events": 300, "sensors": 4, "change": "sudden"}
+    plan = DataPlan("made", "headwater.streams:LinearConcept", options=options)
+    study = replace(study_of(LearnerPlan("Spring", "Spring")), data=(plan,))
+    for seed in (0, 1):
+        stream = hw.streams.LinearConcept(300, sensors=4, change="sudden", seed=seed)
+        one = split(study, load(plan, "raw", None, seed), WHOLE, seed)
+        events, labels = stream.batch()
+        assert np.array_equal(one.X.data, events.data)
+        assert np.array_equal(one.y, np.where(labels, 1, -1))
+        assert one.first_scored == 150
+        assert not one.is_real
+
+
+def test_a_stream_may_be_cut_its_beginning_unscored_and_one_label_made_positive() -> None:
+    data = table()._replace(limit=50, unscored=0.3)
+    one = split(study_of(), data, WHOLE, seed=3)
+    assert len(one.y) == 50
+    assert one.first_scored == 15
+    order = np.random.default_rng(3).permutation(200)[:50]
+    assert np.array_equal(one.y, data.labels[order])
+
+
+def test_real_streams_are_neither_shuffled_nor_taken_for_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import gzip
+    import json
+
+    lines = [
+        {"t": t, "x": {"a": t, "b": -t} if t % 3 else {"a": t}, "y": ["acq", "earn", "ship"][t % 3]}
+        for t in range(30)
+    ]
+    entry = hw.datasets.Entry("papers", timed=True, sparse=True)
+    file = entry.path(tmp_path)
+    file.parent.mkdir()
+    file.write_bytes(gzip.compress("".join(json.dumps(one) + "\n" for one in lines).encode()))
+    monkeypatch.setattr("headwater.datasets.dataset.entry", lambda name: entry)
+    plan = DataPlan("papers", "papers", positive="acq")
+    one = split(study_of(), load(plan, "raw", tmp_path, 5), WHOLE, seed=5)
+    assert one.y.tolist() == [1, -1, -1] * 10
+    assert one.is_real
+    first = one.X.data[one.X.indptr[:-1]]
+    assert first.tolist() == list(range(30))
+
+
+def test_errors_after_a_change_stand_beside_those_of_a_learner_that_begins_there() -> None:
+    options = {"events": 2_000, "sensors": 5, "change": "reversed"}
+    plan = DataPlan("d", "headwater.streams:LinearConcept", options=options)
+    learner = LearnerPlan("PA", "PA")
+    study = study_of(learner, data=(plan,), after=300, score="error_ratio")
+    one = split(study, load(plan, "raw", None, 1), WHOLE, 1)
+    cell = Cell("d", "whole", "PA", None, LabelDelivery())
+    scores = run(study, cell, Chosen({}, None), one, 1).scores
+    events, labels = hw.streams.LinearConcept(2_000, sensors=5, change="reversed", seed=1).batch()
+    wrong = (hw.named("PA").simulate(events, labels).margin > 0) != labels
+    rows = list(hw.streams.LinearConcept(2_000, sensors=5, change="reversed", seed=1))[1_000:1_300]
+    fresh, errors = hw.named("PA"), 0
+    for event, label in rows:
+        errors += (fresh.margin_one(event) > 0) != label or fresh.margin_one(event) == 0
+        fresh.learn_one(event, label)
+    assert scores["error_before"] == pytest.approx(wrong[700:1_000].mean())
+    assert scores["error_after"] == pytest.approx(wrong[1_000:1_300].mean())
+    assert scores["error_fresh"] == pytest.approx(errors / 300)
+    assert scores["error_ratio"] == pytest.approx(wrong[1_000:1_300].sum() / errors)
+
+
+def test_the_error_by_blocks_is_that_of_independent_events_and_larger_for_runs_of_them() -> None:
+    chance = np.random.default_rng(0)
+    y = np.where(chance.random(20_000) < 0.5, 1, -1)
+    right = chance.random(20_000) < 0.8
+    independent = block_error(np.where(right, y, -y).astype(float), y)
+    expected = math.sqrt(0.8 * 0.2 / 20_000)  # two halves of 10,000 each
+    assert independent == pytest.approx(expected, rel=0.35)
+    in_runs = np.repeat(chance.random(200) < 0.8, 100)
+    assert block_error(np.where(in_runs, y, -y).astype(float), y) > 4 * independent
+    assert math.isnan(block_error(np.ones(100), np.ones(100)))

@@ -6,9 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from headwater.studies.comparison import compare, count, is_meant, judge, our_cell, read_reasons
+from headwater.studies.comparison import (
+    STUDENT,
+    compare,
+    count,
+    is_meant,
+    judge,
+    our_cell,
+    read_reasons,
+)
 from headwater.studies.papers import PaperCell, read_datasets, read_table, tables
-from headwater.studies.plan import Paper, read_study
+from headwater.studies.plan import Paper
+from headwater.studies.plan_file import read_study
 from headwater.studies.reproduction import misprints
 from headwater.studies.results import ResultStore, Summary
 from headwater.studies.study import packaged, studies_of
@@ -39,6 +48,32 @@ def test_two_numbers_agree_within_a_deviation_an_error_or_a_tolerance(
 ) -> None:
     paper = Paper("FLLS", (3,), ("AUC",), tolerance=tolerance)
     assert judge(paper, PRINTED, summary(mean, std)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "repeats", "verdict"),
+    [
+        (0.764, 0.15, 3, "too few repeats to tell"),  # -6.8 printed deviations
+        (0.764, 0.15, 10, "agrees"),  # within three standard errors of 0.048
+        (0.915, 0.15, 3, "agrees"),  # less than one printed deviation
+        (0.764, 0.05, 3, "too few repeats to tell"),  # 4.4 standard errors are few for three
+        (0.500, 0.01, 3, "differs"),  # 31 are not
+        (0.860, 0.0, 1, "too few repeats to tell"),
+        (0.100, 0.0, 1, "too few repeats to tell"),  # one repeat has no spread to judge by
+    ],
+)
+def test_few_repeats_are_not_enough_for_agreement_by_their_standard_error(
+    mean: float, std: float, repeats: int, verdict: str
+) -> None:
+    paper = Paper("FLLS", (3,), ("AUC",))
+    assert judge(paper, PRINTED, summary(mean, std, repeats)) == verdict
+
+
+def test_the_bounds_for_few_repeats_are_students() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    chance = 2 * stats.norm.sf(3)
+    for repeats in range(2, len(STUDENT)):
+        assert STUDENT[repeats] == pytest.approx(stats.t.isf(chance / 2, repeats - 1), rel=1e-3)
 
 
 def test_a_printed_number_without_spread_must_be_met_but_for_chance() -> None:
@@ -97,11 +132,11 @@ def test_reasons_fit_by_pattern_and_the_first_counts() -> None:
 
 def test_a_comparison_says_what_differs_and_why_and_counts(tmp_path: Path) -> None:
     study = read_study(packaged()["flls-table-5"])
-    study = replace(study, data=study.data[:1], repeats=2)  # vote alone
+    study = replace(study, data=study.data[:1], repeats=10)  # vote alone
     store = ResultStore(tmp_path, study)
     means = {"FLLS-I_SN": 0.9, "FLLS-I_SI": 0.69, "FLLS-I": 0.5}  # printed: .678, .682, .937
     for cell in study.cells():
-        for seed, shift in enumerate((-0.001, 0.001)):
+        for seed, shift in enumerate((-0.001, 0.001) * 5):
             scores = {study.score: means[cell.learner] + shift, "label_rate": 0.1}
             store.runs[cell, seed] = TrialResult(scores, [], math.nan)
     found = {

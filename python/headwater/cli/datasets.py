@@ -8,6 +8,7 @@ import click
 from headwater.cli.outputs import echo_json
 from headwater.datasets import Entry, entries
 from headwater.datasets import fetch as fetch_dataset
+from headwater.datasets.dataset import kind_of
 from headwater.datasets.registry import folder_of
 
 in_folder = click.option(
@@ -25,7 +26,7 @@ def datasets(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
     """List the data sets of the papers, and fetch those that are public.
 
     A data set that cannot be fetched must be prepared from its source and put into the folder as
-    NAME.svm.gz.
+    NAME.svm.gz; a timed one, a stream of named features, as streams/NAME.jsonl.gz.
     """
     if ctx.invoked_subcommand is not None:
         if folder is not None or as_json:
@@ -66,7 +67,7 @@ def _print_table(known: tuple[Entry, ...], folder: Path | None) -> None:
         table.add_row(
             entry.name,
             *("?" if count is None else f"{count:,}" for count in counts),
-            "sparse" if entry.sparse else "dense",
+            kind_of(entry),
             "yes" if entry.path(folder).exists() else absent,
             entry.licence,
             entry.source,

@@ -28,7 +28,7 @@ def study(
     stopped continues where it stopped.
     """
     from headwater.studies.own_modules import make_importable
-    from headwater.studies.plan import read_study
+    from headwater.studies.plan_file import read_study
     from headwater.studies.study import packaged
 
     known = packaged()

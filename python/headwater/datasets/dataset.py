@@ -3,17 +3,19 @@
 import functools
 import gzip
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.datasets.json_events import JsonRows, read_events
 from headwater.datasets.registry import FOLDER_VARIABLE, Entry, entry
 from headwater.datasets.svmlight import SvmlightRows, read_svmlight
 from headwater.errors import DatasetError
 from headwater.streams.base import Stream, filled, rows_of
-from headwater.types import Rows
+from headwater.types import Name, Rows
 
 SLICE = 4096  # rows at a time
 KEPT = 4  # data sets that a process remembers
@@ -39,16 +41,19 @@ class Dataset(Stream):
 
     entry: Entry
     """Its entry in the registry."""
-    y: NDArray[np.int64]
-    """One label per row: −1 or +1; with several classes 1, 2, ..."""
-    names: list[int]
-    """The numbers of the columns, from 1."""
+    y: NDArray[Any]
+    """One label per row: −1 or +1; with several classes 1, 2, ..., or their names."""
+    names: Sequence[Name]
+    """The numbers of the columns, from 1; of a timed set, their names."""
 
-    def __init__(self, entry: Entry, d: int, stored: SvmlightRows) -> None:
-        for array in stored:
+    def __init__(self, entry: Entry, stored: SvmlightRows | JsonRows) -> None:
+        for array in stored[:4]:
             array.setflags(write=False)
         self.entry = entry
-        self.names = list(range(1, d + 1))
+        if isinstance(stored, JsonRows):
+            self.names = stored.names
+        else:
+            self.names = list(range(1, (entry.d or 0) + 1))
         self.y = stored.labels
         self._stored = Rows(stored.indptr, stored.indices, stored.data, self.names)
 
@@ -56,7 +61,7 @@ class Dataset(Stream):
         return len(self.y)
 
     def __repr__(self) -> str:
-        kind = "sparse" if self.entry.sparse else "dense"
+        kind = kind_of(self.entry)
         return f"<Dataset {self.entry.name}: {len(self)} × {len(self.names)}, {kind}>"
 
     @property
@@ -74,7 +79,7 @@ class Dataset(Stream):
         table.setflags(write=False)
         return table
 
-    def slices(self) -> Iterator[tuple[Rows, NDArray[np.int64]]]:
+    def slices(self) -> Iterator[tuple[Rows, NDArray[Any]]]:
         """Its rows in their order, some thousands at a time."""
         for start in range(0, len(self), SLICE):
             labels = self.y[start : start + SLICE]
@@ -99,8 +104,8 @@ def load(name: str | Entry, folder: str | Path | None = None) -> Dataset:
     name
         A name that `entries` lists, or an entry of your own.
     folder
-        The folder with its file `<name>.svm.gz`; None: the folder in the environment variable
-        HEADWATER_DATA, else the user's cache, where `fetch` stores it.
+        The folder with its file, `<name>.svm.gz` or `streams/<name>.jsonl.gz`; None: the folder in
+        the environment variable HEADWATER_DATA, else the user's cache, where `fetch` stores it.
 
     Examples
     --------
@@ -120,9 +125,16 @@ def load(name: str | Entry, folder: str | Path | None = None) -> Dataset:
     return _load(known, path.absolute(), state.st_mtime_ns, state.st_size)
 
 
+def kind_of(entry: Entry) -> str:
+    """What its events carry: every column, what is stored, or named features in order of time."""
+    return "timed" if entry.timed else "sparse" if entry.sparse else "dense"
+
+
 def how_to_get(entry: Entry) -> str:
     """How to get a data set that is missing."""
-    place = f"{entry.name}.svm.gz into the folder that {FOLDER_VARIABLE} names"
+    place = f"{entry.file} into the folder that {FOLDER_VARIABLE} names"
+    if entry.timed:
+        return f"It comes from: {entry.source}. Put it as gzipped JSON lines {place}."
     if entry.is_fetchable:
         return f"`headwater datasets fetch {entry.name}` gets it, or put {place}."
     if entry.urls:
@@ -135,9 +147,15 @@ def how_to_get(entry: Entry) -> str:
 @functools.lru_cache(maxsize=KEPT)
 def _load(entry: Entry, path: Path, changed: int, size: int) -> Dataset:
     """As `load`; a file that has changed since is another one."""
-    if entry.d is None:
+    stored: SvmlightRows | JsonRows
+    if entry.timed:
+        stored = read_events(path)
+        if entry.d is not None and len(stored.names) != entry.d:
+            raise DatasetError(f"{path}: must have {entry.d} features, got {len(stored.names)}.")
+    elif entry.d is None:
         raise DatasetError(f"{entry.name}: its entry must say how many columns there are.")
-    stored = read_svmlight(path, entry.d)
+    else:
+        stored = read_svmlight(path, entry.d)
     check_counts(entry, str(path), stored)
     if entry.sha256 is not None:
         try:
@@ -146,10 +164,10 @@ def _load(entry: Entry, path: Path, changed: int, size: int) -> Dataset:
         except OSError as reason:
             raise DatasetError(f"{path}: must be gzipped text: {reason}.") from None
         check_text(entry, str(path), digest)
-    return Dataset(entry, entry.d, stored)
+    return Dataset(entry, stored)
 
 
-def check_counts(entry: Entry, where: str, stored: SvmlightRows) -> None:
+def check_counts(entry: Entry, where: str, stored: SvmlightRows | JsonRows) -> None:
     """Raise unless there are as many of everything as the entry says."""
     counts = {
         "rows": (entry.n, len(stored.labels)),

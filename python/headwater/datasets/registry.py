@@ -21,7 +21,8 @@ class Entry:
     Parameters
     ----------
     name
-        The name for `load`; its file is `<name>.svm.gz`.
+        The name for `load`; its file is `<name>.svm.gz`, or `streams/<name>.jsonl.gz` if it is
+        timed.
     n
         How many rows it has; None: not known.
     d
@@ -34,8 +35,11 @@ class Entry:
         How many values are not zero; None: not known.
     sparse
         Whether values that are not stored are absent, as in text; else they are 0, an observation.
+    timed
+        Whether it is a stream in the order of time, whose events name their features; it is always
+        sparse.
     sha256
-        Checksum of the svmlight text, uncompressed; None: not known, and it is not fetched.
+        Checksum of the text, uncompressed; None: not known, and it is not fetched.
     urls
         Addresses of its rows as svmlight text, in consecutive parts; may be empty.
     source
@@ -60,6 +64,7 @@ class Entry:
     positives: int | None = None
     nonzeros: int | None = None
     sparse: bool = False
+    timed: bool = False
     sha256: str | None = None
     urls: tuple[str, ...] = ()
     source: str = ""
@@ -73,7 +78,12 @@ class Entry:
 
     def path(self, folder: str | Path | None = None) -> Path:
         """Where its file is looked for: in `folder`, else in `$HEADWATER_DATA`, else in a cache."""
-        return folder_of(folder) / f"{self.name}.svm.gz"
+        return folder_of(folder) / self.file
+
+    @property
+    def file(self) -> str:
+        """The place of its file in the folder of data sets."""
+        return f"streams/{self.name}.jsonl.gz" if self.timed else f"{self.name}.svm.gz"
 
 
 def folder_of(folder: str | Path | None = None) -> Path:
@@ -97,7 +107,8 @@ def read_registry(text: str) -> dict[str, Entry]:
         found[row["name"]] = Entry(
             name=row["name"],
             **numbers,
-            sparse=row["kind"] == "sparse",
+            sparse=row["kind"] in ("sparse", "timed"),
+            timed=row["kind"] == "timed",
             sha256=row["sha256"] or None,
             urls=tuple(row["url"].split()),
             source=row["source"],

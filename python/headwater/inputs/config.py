@@ -18,10 +18,11 @@ Kind: TypeAlias = Literal[
 
 
 class Key(NamedTuple):
-    """A key of a section: what it holds, and what it means."""
+    """A key of a section: what it holds, what it means, and what it is if it is left out."""
 
     kind: Kind
     meaning: str
+    default: Any = None
 
 
 class Section(NamedTuple):
@@ -73,8 +74,17 @@ SCHEMA: dict[str, Section] = {
     "labels": Section(
         "How a label is shown to people.",
         {},
-        free=Key("a text", "the name that people see for this label"),
-        later=True,
+        free=Key("a text", "the name that people see for this label, `name [k]` with its key"),
+    ),
+    "fields": Section(
+        "How a feature of this name is shown to people.",
+        {
+            "label": Key("a text", "the name that people see"),
+            "unit": Key("a text", "the unit behind its values"),
+            "format": Key("a text", "how its numbers are written, as Python's format(): .1f"),
+            "hidden": Key("true or false", "whether cards leave it out"),
+        },
+        named=True,
     ),
     "allowance": Section(
         "How many questions people can answer.",
@@ -94,11 +104,19 @@ SCHEMA: dict[str, Section] = {
     "serve": Section(
         "The service.",
         {
-            "host": Key("a text", "the address that it listens to"),
-            "port": Key("a whole number", "the port that it listens to"),
-            "database": Key("a text", "where its journal lies"),
+            "database": Key("a text", "a path, or postgresql://...", "headwater.db"),
+            "host": Key("a text", "the address that it listens to", "127.0.0.1"),
+            "port": Key("a whole number", "the port that it listens to", 8420),
+            "hosts": Key("a list of texts", "further names by which it may be called", ()),
+            "body_bytes": Key("a whole number", "the largest body of a request", 8 * 2**20),
+            "body_seconds": Key("a number", "seconds within which a body must arrive", 30.0),
+            "batch_events": Key("a whole number", "the most events of one request", 10_000),
+            "requests_per_second": Key(
+                "a number", "requests that one token or person may send; 0: any number", 0.0
+            ),
+            "session_days": Key("a number", "days after which a browser must log in again", 30.0),
+            "stop_seconds": Key("a number", "seconds that requests have to end at a stop", 30.0),
         },
-        later=True,
     ),
 }
 """Every section and key. What is `later` is checked and kept, and read by no command yet."""
@@ -194,11 +212,16 @@ def schema_table() -> str:
     for name, section in SCHEMA.items():
         head = f"### `[{name}{'.NAME' if section.named else ''}]`"
         later = " No command reads it yet." if section.later else ""
-        rows = [
-            f"| `{key}` | {kind} | {meaning} |" for key, (kind, meaning) in section.keys.items()
-        ]
+        rows = [f"| `{key}` | {one.kind} | {_meaning(one)} |" for key, one in section.keys.items()]
         if section.free is not None:
             rows.append(f"| any name | {section.free.kind} | {section.free.meaning} |")
         table = "\n".join(["| key | value | meaning |", "| --- | --- | --- |", *rows])
         parts.append(f"{head}\n\n{section.meaning}{later}\n\n{table}\n")
     return "\n".join(parts)
+
+
+def _meaning(key: Key) -> str:
+    if key.default is None:
+        return key.meaning
+    default = ", ".join(key.default) if isinstance(key.default, tuple) else str(key.default)
+    return f"{key.meaning} (default: {default or 'none'})"

@@ -8,9 +8,10 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -26,7 +27,11 @@ from headwater.errors import (
 )
 from headwater.learners.base import Learner
 from headwater.live import database as db
+from headwater.live.allowance import Allowance, Spending, coin
+from headwater.live.cards import DeskSettings
 from headwater.live.database import Database
+from headwater.live.open_questions import OpenQuestion, OpenQuestions
+from headwater.live.quality import RESET
 from headwater.live.reading import begin_replay
 from headwater.live.replay import (
     History,
@@ -45,8 +50,13 @@ from headwater.live.snapshots import SnapshotStore
 from headwater.live.writer import Call, Refused
 from headwater.types import Id, Label
 
-WAITING = ("open", "answered", "reopening")
+WAITING = ("open", "answered", "reopening", "disputed")
 """The states of questions whose frozen inputs may still be needed."""
+ClockKind = Literal["system", "events"]
+ANSWERED = ("answered", "applied", "refused", "settled")
+"""The states of questions whose answer counts."""
+SETTLED = "settled"
+"""What the fact of an answer says that ended a dispute."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +69,20 @@ class Settings:
     keep_events: float = 90 * 86_400.0
     answer_within: float = 0.0
     trained: bool = False  # whether the stream began with a learner that had learned
+    desk: DeskSettings = field(default_factory=DeskSettings)
+    allowance: Allowance | None = None
+    clock: ClockKind = "system"
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Settings":
+        kept = json.loads(text)
+        kept["desk"] = DeskSettings(**kept.get("desk", {}))
+        given = kept.get("allowance")
+        kept["allowance"] = None if given is None else Allowance(**given)
+        return cls(**kept)
 
 
 class HeldAnswer(NamedTuple):
@@ -70,7 +91,7 @@ class HeldAnswer(NamedTuple):
     number: int
     target: int
     label: Label
-    person: int
+    person: int | None
     time: float
 
 
@@ -121,7 +142,39 @@ class Journal:
         self._known: dict[str, NotedEvent] = {}
         self.open: dict[int, Decision] = {}  # decisions of open questions; others are on disk
         self.held: dict[int, HeldAnswer] = {}
+        self.reopening: set[int] = set()  # whose answer the model still contains
+        self.queue = OpenQuestions()
+        self.spending = self._spending()
         self._empty()
+
+    def _spending(self) -> Spending | None:
+        allowance = self.settings.allowance
+        return None if allowance is None else Spending(allowance, self.settings.desk.overlap)
+
+    def change_allowance(self, connection: Connection, allowance: Allowance | None) -> int:
+        """Another allowance counts from now on, for the windows that go on too."""
+        self.settings = replace(self.settings, allowance=allowance)
+        here = sa.update(db.streams).where(db.streams.c.stream == self.stream)
+        connection.execute(here.values(settings=self.settings.to_json()))
+        given = None if allowance is None else allowance.to_dict()
+        number = self.note(Kind.SETTINGS, None, data=json.dumps({"allowance": given}))
+        self.flush(connection)
+        self._recover_spending(connection)
+        return number
+
+    def reset_quality(self, connection: Connection) -> int:
+        """Quality since the last reset begins here."""
+        return self.note(Kind.SETTINGS, None, data=RESET)
+
+    def _recover_spending(self, connection: Connection) -> None:
+        self.spending = self._spending()
+        if self.spending is not None:
+            self.spending.recover(connection, self.stream, self.now)
+
+    @property
+    def now(self) -> float:
+        """The time that counts: it never runs backwards."""
+        return self.time if self.settings.clock == "events" else max(self.time, self.clock())
 
     def _empty(self) -> None:
         self._facts: list[tuple[Any, ...]] = []
@@ -151,6 +204,8 @@ class Journal:
         self._start()
         self.adopt(replayer)
         self.held = self._read_held(connection)
+        self.queue = OpenQuestions.recover(connection, self.stream, self.history)
+        self._recover_spending(connection)
         return replayer
 
     def adopt(self, replayer: Replayer) -> None:
@@ -158,6 +213,7 @@ class Journal:
         self.history = replayer.history
         self.learner = replayer.learner
         self.open = dict(replayer.open)
+        self.reopening.clear()
         self._takes_rate = takes_rate(self.learner)
 
     def _use_names(self, connection: Connection) -> None:
@@ -174,8 +230,7 @@ class Journal:
         for number, target, text, person, when in connection.execute(
             found.where(here).order_by(f.number)
         ):
-            label = label_of(text)
-            assert label is not None
+            label = self.history.named(number, json.loads(text))
             held[number] = HeldAnswer(number, target, label, person, when)
         return held
 
@@ -209,7 +264,11 @@ class Journal:
     def due(self) -> list[Call]:
         """To be done: answers whose time has come, also if the clock was set back."""
         now, wait = self.clock(), self.settings.apply_after
-        late = [held for held in self.held.values() if not 0 <= now - held.time < wait]
+        late = [
+            held
+            for held in self.held.values()
+            if not 0 <= now - held.time < wait and held.target not in self.reopening
+        ]
         return [partial(self.apply_held, held=held) for held in late]
 
     # Verbs
@@ -221,6 +280,7 @@ class Journal:
         label: Label | None,
         rate: float | None,
         when: float | None,
+        group: str | None = None,
     ) -> Receipt:
         """Decide on an event; with a label, learn it at once and ask nothing."""
         key = None if id is None else json.dumps(id)
@@ -228,15 +288,18 @@ class Journal:
         if known is not None:
             assert id is not None
             return _repeated(x, id, label, known)
-        outcome = None
+        told: dict[str, Any] = {}
         if label is not None:
             self.check_label(label)
-            rate, outcome = (0.0, None) if self._takes_rate else (None, (False, 0.0))
-        when = max(self.time, self.clock() if when is None else when)
+            rate = 0.0 if self._takes_rate else None
+            told = {} if self._takes_rate else {"outcome": (False, 0.0)}
+        elif self.spending is not None:
+            rate, told = self._allowed(rate, when)
+        when = self.now if when is None else max(self.time, when)
         try:
             if self.learner.track:
                 self.learner.tell_time(when)
-            decision = self.learner.decide_one(x, rate=rate, outcome=outcome)
+            decision = self.learner.decide_one(x, rate=rate, **told)
         except HeadwaterError as error:
             raise Refused(error) from None
         body, digest = self.names.encode(x)
@@ -251,11 +314,18 @@ class Journal:
             digest,
         )
         fields = event._asdict()
-        number = self.note(Kind.EVENT, when, key=key, rate=rate, **fields)
+        data = self._beside(x, decision, digest, group, told.get("reserve", (False,))[0])
+        number = self.note(Kind.EVENT, when, key=key, rate=rate, data=data, **fields)
         self._bodies.append((self.stream, number, body))
+        if self.spending is not None:
+            self.spending.forecast.note(self.time)
+            if decision.asked and not self.queue.same(digest):
+                self.spending.opened(self.time, self.settings.desk.overlap)
         if decision.asked or self.settings.answer_within > 0:
             self.keep(number, decision)
         if decision.asked:
+            sure = abs(decision.margin)
+            self.queue.add(OpenQuestion(number, self.time, sure, digest, group))
             self.set_question(number, "open", None)
             self.open[number] = decision
         if label is not None:
@@ -263,6 +333,44 @@ class Journal:
         if key is not None:
             self._known[key] = event
         return _receipt(event, f"#{number}" if id is None else id)
+
+    def _allowed(
+        self, rate: float | None, when: float | None
+    ) -> tuple[float | None, dict[str, Any]]:
+        """The rate that the allowance leaves for the next event, and the reserve's coin."""
+        assert self.spending is not None
+        now = self.now if when is None else max(self.time, when)
+        allowed = self.spending.rate(now)
+        if allowed is None:
+            return rate, {}
+        rate = allowed if rate is None else min(rate, allowed)
+        a = self.spending.allowance.reserve * rate
+        return rate, {"reserve": (coin(self.stream, self.head + 1) < a, a)} if a > 0 else {}
+
+    def _beside(
+        self,
+        x: Mapping[Any, Any],
+        decision: Decision,
+        digest: int,
+        group: str | None,
+        reserve: bool,
+    ) -> str | None:
+        """What else the fact of an event keeps: its group; of a question, how sure it was served,
+        how many cards it has, whether the reserve drew it, and whether it is a copy of one that is
+        open."""
+        data: dict[str, Any] = {} if group is None else {"group": group}
+        if decision.asked:
+            with suppress(HeadwaterError):  # some learners give no probabilities
+                given = self.learner.predict_proba_one(x)
+                if decision.prediction in given:
+                    data["probability"] = given[decision.prediction]
+            if self.queue.same(digest):
+                data["copy"] = True
+            if reserve:
+                data["reserve"] = True
+            if self.settings.desk.overlap > 1:
+                data["cards"] = self.settings.desk.overlap
+        return json.dumps(data) if data else None
 
     def answer(
         self, connection: Connection, target: int, label: Label, by: str | None, key: str
@@ -277,20 +385,49 @@ class Journal:
         state, _ = self.question(connection, target)
         if repeated is not None:
             return Answered(repeated, target, state, True)
-        if state in ("answered", "applied", "refused"):
+        if state in ANSWERED:
             return None
-        if state != "open":
+        if state not in ("open", "reopening"):
             raise Refused(AnswerError(f"answer: question {target} is {state}, not open."))
         self.check_label(label)
+        self.apply_held_of(connection, person)
+        return self.take(connection, target, label, person, key=full_key)
+
+    def take(
+        self,
+        connection: Connection,
+        target: int,
+        label: Label,
+        person: int | None,
+        *,
+        key: str | None = None,
+        answer: int | None = None,
+        settled: bool = False,
+    ) -> Answered:
+        """Note the answer to an open question, and let it be learned now or later.
+
+        `answer` is the fact that it follows from: the answer to a copy, or the last vote.
+        """
+        waits = person is not None and self.settings.apply_after > 0 and not settled
+        if waits or target in self.reopening:
+            number = self.note_answer(target, label, person, key, answer, settled)
+            self.hold(number, target, label, person)
+            return Answered(number, target, "answered", False)
         decision = self._decision(connection, target)
-        if person is None or self.settings.apply_after <= 0:
-            number = self.note_answer(target, label, person, full_key)
-            return Answered(number, target, self._apply(number, target, label, decision), False)
-        for held in [one for one in self.held.values() if one.person == person]:
+        number = self.note_answer(target, label, person, key, answer, settled)
+        state = self._apply(number, target, label, decision, settled)
+        return Answered(number, target, state, False)
+
+    def apply_all_held(self, connection: Connection) -> int:
+        before = len(self.held)
+        for held in list(self.held.values()):
             self.apply_held(connection, held)
-        number = self.note_answer(target, label, person, full_key)
-        self.hold(number, target, label, person)
-        return Answered(number, target, "answered", False)
+        return before - len(self.held)
+
+    def apply_held_of(self, connection: Connection, person: int | None) -> None:
+        """Learn the answers of a person who goes on."""
+        for held in [one for one in self.held.values() if one.person == person is not None]:
+            self.apply_held(connection, held)
 
     def label(self, connection: Connection, target: int, label: Label) -> Answered | None:
         """A label that came later, without a question; None as of `answer`."""
@@ -335,7 +472,7 @@ class Journal:
     def note(self, kind: Kind, when: float | None, **columns: Any) -> int:
         """Append a fact; its time never runs backwards."""
         self.head += 1
-        self.time = max(self.time, self.clock() if when is None else when)
+        self.time = self.now if when is None else max(self.time, when)
         get = columns.get
         self._facts.append(
             (
@@ -347,26 +484,39 @@ class Journal:
         )
         return self.head
 
-    def note_answer(self, target: int, label: Label, person: int | None, key: str | None) -> int:
-        text = label_text(label)
-        return self.note(Kind.ANSWER, None, target=target, label=text, person=person, key=key)
+    def note_answer(
+        self,
+        target: int,
+        label: Label,
+        person: int | None,
+        key: str | None,
+        answer: int | None = None,
+        settled: bool = False,
+    ) -> int:
+        data = SETTLED if settled else None
+        said = {"target": target, "label": label_text(label), "person": person}
+        return self.note(Kind.ANSWER, None, key=key, answer=answer, data=data, **said)
 
     def keep(self, number: int, decision: Decision) -> None:
         """Keep what an answer to this event will need."""
         self._decisions.append((self.stream, number, decision.to_bytes()))
 
-    def hold(self, number: int, target: int, label: Label, person: int) -> None:
+    def hold(self, number: int, target: int, label: Label, person: int | None) -> None:
         self.set_question(target, "answered", number)
-        self.held[number] = HeldAnswer(number, target, label, person, self.time)
+        self.held[number] = HeldAnswer(number, target, label, person, self.clock())
 
     def apply_held(self, connection: Connection, held: HeldAnswer) -> None:
-        if self.held.pop(held.number, None) is not None:
+        if held.number in self.held and held.target not in self.reopening:
             decision = self._decision(connection, held.target)
+            del self.held[held.number]
             self._apply(held.number, held.target, held.label, decision)
 
-    def _apply(self, answer: int, target: int, label: Label, decision: Decision) -> str:
+    def _apply(
+        self, answer: int, target: int, label: Label, decision: Decision, settled: bool = False
+    ) -> str:
         """Let the learner learn an answer; what it cannot take is kept and shown."""
-        state = "applied" if self._learn(decision, label) else "refused"
+        learned = self._learn(decision, label)
+        state = ("settled" if settled else "applied") if learned else "refused"
         text = label_text(label)
         self.note(Kind.APPLIED, None, target=target, answer=answer, label=text)
         if decision.asked:
@@ -400,12 +550,18 @@ class Journal:
                 ):
                     if count:
                         rehearsal.learn_one({"x": 1.0}, known)
+                for held in self.held.values():
+                    rehearsal.learn_one({"x": 1.0}, held.label)
             rehearsal.learn_one({"x": 1.0}, label)
         except LabelError as error:
             raise Refused(error) from None
 
     def set_question(self, number: int, state: str, answer: int | None) -> None:
         self._questions[number] = (state, answer)
+        if state in ("open", "reopening"):
+            self.queue.reopen(number)
+        else:
+            self.queue.remove(number)
 
     def question(self, connection: Connection, target: int) -> tuple[str, int | None]:
         """State and answer of a question."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection
 
+from headwater.live.clerk import Clerk
 from headwater.live.journal import Journal, Settings
 from headwater.live.past import Past
 from headwater.live.results import Answered
@@ -26,6 +27,7 @@ class LiveStream:
         self.journal = Journal(writer.database, stream, name, settings)
         self.maker = SnapshotMaker(self.journal, carry_out)
         self.past = Past(self.journal, self.maker, carry_out)
+        self.clerk = Clerk(self.journal, self.past)
         self._listeners: list[Callable[[FeatureFinding], object]] = []
         self._told = 0  # the number of the last finding that they were told
 
@@ -60,12 +62,15 @@ class LiveStream:
 
     def due(self) -> list[Job]:
         """Answers whose time has come, and what a recovery left to be written."""
-        return [Job(self, call) for call in self.past.due() + self.journal.due()]
+        calls = self.past.due() + self.journal.due() + self.clerk.due()
+        return [Job(self, call) for call in calls]
 
     def answer(
         self, connection: Connection, target: int, label: Label, by: str | None, key: str
     ) -> Answered:
         """An answer; to a question that has another one, a correction."""
+        if self.journal.settings.desk.overlap > 1 and by is not None:
+            return self.clerk.answer(connection, target, label, by, key)
         answered = self.journal.answer(connection, target, label, by, key)
         return answered or self.past.correct(connection, target, label, by, key)
 

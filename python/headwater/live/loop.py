@@ -4,7 +4,9 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -12,15 +14,21 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from headwater._core import ARITHMETIC
-from headwater.errors import EventError, JournalError, LabelError, ParameterError
+from headwater.errors import EventError, JournalError, LabelError, NoSuchError, ParameterError
 from headwater.learners.base import Learner
 from headwater.live import database as db
 from headwater.live import reading
+from headwater.live.allowance import Allowance, AllowanceStatus
+from headwater.live.cards import DeskSettings
 from headwater.live.database import Database, Synchronous
-from headwater.live.journal import Settings
+from headwater.live.deletion import delete_marked, mark_deleted
+from headwater.live.desk import Desk
+from headwater.live.event_record import EventRecord, find_event, question_of
+from headwater.live.journal import ClockKind, Settings
 from headwater.live.live_stream import LiveStream
+from headwater.live.quality import Quality, QualityWindow, quality, quality_curve
 from headwater.live.reading import StreamStatus
-from headwater.live.replay import Kind, header_of, learner_of
+from headwater.live.replay import Kind, header_of, learner_of, takes_rate
 from headwater.live.results import Answered, Receipt
 from headwater.live.writer import Job, Refused, Writer
 from headwater.register import FeatureFinding, Register
@@ -46,6 +54,9 @@ def open(
     snapshot_seconds: float | None = None,
     keep_events: float | None = None,
     answer_within: float | None = None,
+    desk: DeskSettings | None = None,
+    allowance: Allowance | None = None,
+    clock: ClockKind | None = None,
     synchronous: Synchronous = "full",
 ) -> "Loop":
     """Open a stream of a live database: it is created, or continues where it stopped.
@@ -72,6 +83,14 @@ def open(
         Seconds for which the content of events is kept. Corrections reach back that far.
     answer_within
         Seconds within which a label may come for an event that was not asked about. 0: none may.
+    desk
+        How questions are handed out: leases, deadlines, how many people per question.
+    allowance
+        How many questions people can answer; then each event's label rate follows from what is
+        left, for learners whose query rule takes a rate.
+    clock
+        `"events"`: the time is that of the events, which `receive` is given, as for a file of the
+        past. `"system"` (the default of a new stream): it is the computer's.
     synchronous
         SQLite only. `"full"` survives a power cut. `"normal"` survives the death of the process; a
         power cut may lose the last commits.
@@ -96,10 +115,20 @@ def open(
         "keep_events": keep_events,
         "answer_within": answer_within,
     }
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     for name, value in chosen.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
             raise ParameterError(f"live.open: {name} must be a number, 0 or above, got {value!r}.")
+    if desk is not None:
+        if not isinstance(desk, DeskSettings):
+            raise ParameterError(f"live.open: desk must be DeskSettings, got {desk!r}.")
+        chosen["desk"] = desk
+    if allowance is not None and not isinstance(allowance, Allowance):
+        raise ParameterError(f"live.open: allowance must be an Allowance, got {allowance!r}.")
+    if clock not in (None, "system", "events"):
+        raise ParameterError(f'live.open: clock must be "system" or "events", got {clock!r}.')
+    if clock is not None:
+        chosen["clock"] = clock
     if not isinstance(stream, str) or not stream:
         raise ParameterError(f"live.open: stream must be a name, got {stream!r}.")
     with _opening:
@@ -107,7 +136,7 @@ def open(
         shared = _writers.get(database.url)
         writer = shared or Writer(database)
         try:
-            loop = Loop(writer, stream, learner, chosen)
+            loop = Loop(writer, stream, learner, chosen, allowance)
         except BaseException:
             if shared is None:
                 writer.close()
@@ -136,7 +165,12 @@ class Loop:
     """
 
     def __init__(
-        self, writer: Writer, stream: str, learner: Learner | None, chosen: Mapping[str, Any]
+        self,
+        writer: Writer,
+        stream: str,
+        learner: Learner | None,
+        chosen: Mapping[str, Any],
+        allowance: Allowance | None = None,
     ) -> None:
         if learner is not None and not isinstance(learner, Learner):
             raise ParameterError(f"live.open: learner must be a learner, got {learner!r}.")
@@ -144,7 +178,7 @@ class Loop:
         self.stream = stream
         if any(one.name == stream for one in writer.streams):
             raise JournalError(f"{writer.database.name}: stream {stream!r} is open already.")
-        number, settings = self._find_or_create(learner, dict(chosen))
+        number, settings = self._find_or_create(learner, dict(chosen), allowance)
         self._live = LiveStream(writer, number, stream, settings)
         self._live.recover()
         self._journal = self._live.journal
@@ -155,31 +189,40 @@ class Loop:
                 f" {learner!r}; leave learner out, or use change_learner."
             )
         self._closed = False
+        self.desk = Desk(self._live, self._do)
         writer.streams.append(self._live)
         if self._journal.arithmetic != ARITHMETIC:
             self._do(self._live.upgrade)
+        if allowance is not None and allowance != self._journal.settings.allowance:
+            try:
+                self.change_allowance(allowance)
+            except BaseException:
+                writer.streams.remove(self._live)
+                raise
 
     def _find_or_create(
-        self, learner: Learner | None, chosen: dict[str, Any]
+        self, learner: Learner | None, chosen: dict[str, Any], allowance: Allowance | None
     ) -> tuple[int, Settings]:
         database = self._writer.database
         table = db.streams
         with database.said(), database.engine.begin() as connection:
             row = connection.execute(sa.select(table).where(table.c.name == self.stream)).first()
             if row is not None:
-                kept = json.loads(row.settings)
+                kept = Settings.from_json(row.settings)
                 if chosen:
-                    kept |= chosen
+                    kept = replace(kept, **chosen)
                     changed = sa.update(table).where(table.c.stream == row.stream)
-                    connection.execute(changed.values(settings=json.dumps(kept)))
-                return row.stream, Settings(**kept)
+                    connection.execute(changed.values(settings=kept.to_json()))
+                return row.stream, kept
             if learner is None:
                 raise ParameterError(
                     f"{database.name}: stream {self.stream!r} is new, so it needs a learner:"
                     " open(..., learner=...)."
                 )
             number = 1 + (connection.scalar(sa.select(sa.func.max(table.c.stream))) or 0)
-            settings = Settings(trained=learner.seen + learner.learned > 0, **chosen)
+            _check_rate(learner, allowance)
+            trained = learner.seen + learner.learned > 0
+            settings = Settings(trained=trained, allowance=allowance, **chosen)
             values = (self.stream, header_of(learner), settings.to_json(), ARITHMETIC, time.time())
             database.insert(connection, table, [(number, *values)])
             if settings.trained:
@@ -197,6 +240,7 @@ class Loop:
         label: Label | None = None,
         rate: float | None = None,
         time: float | None = None,
+        group: str | None = None,
     ) -> Receipt:
         """Predict an event, and ask for its label if the query rule says so.
 
@@ -214,8 +258,10 @@ class Loop:
             This event's label rate, for query rules that have one.
         time
             Seconds since 1970; by default the clock's. Time never runs backwards.
+        group
+            What the event belongs to, so that one person gets related questions.
         """
-        return self._do(*self._receiving(x, id, label, rate, time))
+        return self._do(*self._receiving(x, id, label, rate, time, group))
 
     async def receive_async(
         self,
@@ -225,9 +271,10 @@ class Loop:
         label: Label | None = None,
         rate: float | None = None,
         time: float | None = None,
+        group: str | None = None,
     ) -> Receipt:
         """`receive` for a program of coroutines."""
-        call, keys = self._receiving(x, id, label, rate, time)
+        call, keys = self._receiving(x, id, label, rate, time, group)
         receipt: Receipt = await self._writer.carry_out_async(Job(self._live, call, keys))
         return receipt
 
@@ -235,21 +282,25 @@ class Loop:
         self,
         events: Iterable[Event],
         *,
-        ids: Sequence[Id] | None = None,
+        ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
+        times: Sequence[float | None] | None = None,
+        groups: Sequence[str | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive` for many events with one commit; one that is refused gives its error."""
-        return self._do(*self._receiving_many(events, ids, labels))
+        return self._do(*self._receiving_many(events, ids, labels, times, groups))
 
     async def receive_many_async(
         self,
         events: Iterable[Event],
         *,
-        ids: Sequence[Id] | None = None,
+        ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
+        times: Sequence[float | None] | None = None,
+        groups: Sequence[str | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive_many` for a program of coroutines."""
-        call, keys = self._receiving_many(events, ids, labels)
+        call, keys = self._receiving_many(events, ids, labels, times, groups)
         done: list[Receipt | Exception] = await self._writer.carry_out_async(
             Job(self._live, call, keys)
         )
@@ -275,6 +326,14 @@ class Loop:
         """
         given = _label(label)
         return self._do(lambda c: self._live.label(c, self._event(c, event), given))
+
+    def question_of(self, event: Id) -> int:
+        """The number of the question about an event, by its id (`"#17"` is that of fact 17)."""
+        return self._do(lambda c: self._event(c, event))
+
+    def apply(self) -> int:
+        """Learn every answer that waits for an undo, now; return how many."""
+        return self._do(self._journal.apply_all_held)
 
     def correct(
         self, question: int, label: Label, *, by: str | None = None, key: str = ""
@@ -325,8 +384,59 @@ class Loop:
                 "change_learner: learner must be a learner that has learned nothing, got"
                 f" {learner!r}."
             )
+        _check_rate(learner, self._journal.settings.allowance)
         header = header_of(learner)
         return self._do(lambda c: self._live.past.change_learner(c, header))
+
+    def change_allowance(self, allowance: Allowance | None) -> int:
+        """Another allowance, or none, from now on; what was used today counts. Returns the fact."""
+        if allowance is not None and not isinstance(allowance, Allowance):
+            raise ParameterError(f"live: allowance must be an Allowance, got {allowance!r}.")
+        _check_rate(self.learner, allowance)
+        return self._do(lambda c: self._journal.change_allowance(c, allowance))
+
+    def reset_quality(self) -> int:
+        """Let `quality("reset")` begin here. Returns the number of the fact."""
+        return self._do(self._journal.reset_quality)
+
+    def quality(self, window: QualityWindow | None = None) -> Quality:
+        """How often predictions are wrong, over all events, with its interval.
+
+        Parameters
+        ----------
+        window
+            `"day"` and `"week"`: the last 24 hours, the last seven days. `"reset"`: since the last
+            `reset_quality` or `change_learner`. None: since the beginning.
+        """
+        if window not in (None, "day", "week", "reset"):
+            raise ParameterError(
+                f'quality: window must be "day", "week", "reset" or None, got {window!r}.'
+            )
+        journal = self._journal
+        with self._reading() as connection:
+            return quality(connection, journal.stream, window, journal.now, self._reserve)
+
+    def quality_curve(self, points: int = 60) -> list[Quality]:
+        """The quality over time: points at equal distances, each over the six distances before."""
+        if isinstance(points, bool) or not isinstance(points, int) or points < 1:
+            raise ParameterError(f"quality_curve: points must be from 1, got {points!r}.")
+        with self._reading() as connection:
+            return quality_curve(connection, self._journal.stream, points, self._reserve)
+
+    @property
+    def allowance(self) -> AllowanceStatus | None:
+        """What is left of the allowance; None if there is none, or none that limits questions."""
+        journal = self._journal
+
+        def status(connection: Connection) -> AllowanceStatus | None:
+            return None if journal.spending is None else journal.spending.status(journal.now)
+
+        return self._do(status)
+
+    @property
+    def _reserve(self) -> float | None:
+        allowance = self._journal.settings.allowance
+        return None if allowance is None else allowance.reserve
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the model contains every correction; whether it does."""
@@ -346,13 +456,40 @@ class Loop:
 
     def status(self) -> StreamStatus:
         """Counts, quality with its interval, and the last facts."""
-        database = self._writer.database
-        with database.connect() as connection:
-            connection = connection.execution_options(read_only=True)
-            with connection.begin():
-                return reading.status(database, connection, self._journal.stream)
+        with self._reading() as connection:
+            return reading.status(self._writer.database, connection, self._journal.stream)
+
+    def find(self, event: Id | list[Id]) -> EventRecord:
+        """Everything about an event, by its id or by the first of several that there is."""
+        journal = self._journal
+        with self._reading() as connection:
+            return find_event(connection, journal.stream, journal.names, event)
+
+    def question_answered_by(self, answer: int) -> int:
+        """The question that an answer, by the number of its fact, is about."""
+        with self._reading() as connection:
+            return question_of(connection, self._journal.stream, _number(answer))
+
+    def news(self, after: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:
+        """The facts after fact `after` but for events that were not asked about.
+
+        At most `limit`, oldest first, without the content of events; and the number of the fact
+        after which to ask again.
+        """
+        with self._reading() as connection:
+            return reading.news(connection, self._journal.stream, after, limit)
 
     # State
+
+    @property
+    def head(self) -> int:
+        """The number of the last fact."""
+        return self._journal.head
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why nothing can be written now; None if all is well."""
+        return self._writer.failure
 
     @property
     def learner(self) -> Learner:
@@ -398,6 +535,16 @@ class Loop:
                     _writers.pop(writer.database.url, None)
                     writer.close()
 
+    def delete(self) -> None:
+        """Close the stream and delete everything about it; other streams go on."""
+        self.close()
+        database = Database(self._writer.database.url)
+        try:
+            mark_deleted(database, self.stream)
+            delete_marked(database)
+        finally:
+            database.close()
+
     def __enter__(self) -> Self:
         return self
 
@@ -411,26 +558,42 @@ class Loop:
 
     # Parts
 
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """A connection that sees what is committed."""
+        with self._writer.database.connect() as connection:
+            connection = connection.execution_options(read_only=True)
+            with connection.begin():
+                yield connection
+
     def _do(self, call: Callable[[Connection], T], keys: Sequence[str] = ()) -> T:
         done: T = self._writer.carry_out(Job(self._live, call, keys))
         return done
 
     def _receiving(
-        self, x: Event, id: Id | None, label: Label | None, rate: float | None, when: float | None
+        self,
+        x: Event,
+        id: Id | None,
+        label: Label | None,
+        rate: float | None,
+        when: float | None,
+        group: str | None,
     ) -> tuple[Callable[[Connection], Receipt], list[str]]:
         event = _event(x)
         key = _id(id)
         given = None if label is None else _label(label)
+        named = _group(group)
         receive = self._journal.receive
-        return lambda _: receive(event, key, given, rate, when), [] if key is None else [
-            json.dumps(key)
-        ]
+        keys = [] if key is None else [json.dumps(key)]
+        return lambda _: receive(event, key, given, rate, when, named), keys
 
     def _receiving_many(
         self,
         events: Iterable[Event],
-        ids: Sequence[Id] | None,
+        ids: Sequence[Id | None] | None,
         labels: Sequence[Label | None] | None,
+        times: Sequence[float | None] | None,
+        groups: Sequence[str | None] | None,
     ) -> tuple[Callable[[Connection], list[Receipt | Exception]], list[str]]:
         read = [_event(x) for x in events]
         keys = [None] * len(read) if ids is None else [_id(id) for id in ids]
@@ -439,17 +602,20 @@ class Loop:
             if labels is None
             else [None if label is None else _label(label) for label in labels]
         )
-        if not len(read) == len(keys) == len(given):
+        whens = [None] * len(read) if times is None else list(times)
+        named = [None] * len(read) if groups is None else [_group(group) for group in groups]
+        if not len(read) == len(keys) == len(given) == len(whens) == len(named):
             raise EventError(
-                f"receive_many: expected an id and a label for each of {len(read)} events, got"
-                f" {len(keys)} ids and {len(given)} labels."
+                f"receive_many: expected an id, a label, a time and a group for {len(read)} events,"
+                f" got {len(keys)} ids, {len(given)} labels, {len(whens)} times and"
+                f" {len(named)} groups."
             )
 
         def receive(connection: Connection) -> list[Receipt | Exception]:
             done: list[Receipt | Exception] = []
-            for x, key, label in zip(read, keys, given, strict=True):
+            for x, key, label, when, group in zip(read, keys, given, whens, named, strict=True):
                 try:
-                    done.append(self._journal.receive(x, key, label, None, None))
+                    done.append(self._journal.receive(x, key, label, None, when, group))
                 except Refused as refused:
                     done.append(refused.args[0])
             return done
@@ -467,7 +633,7 @@ class Loop:
         here = f.stream == self._journal.stream
         number = connection.scalar(sa.select(f.number).where(here, which, f.kind == Kind.EVENT))
         if number is None:
-            raise Refused(JournalError(f"live: there is no event {event!r}."))
+            raise Refused(NoSuchError(f"live: there is no event {event!r}."))
         return int(number)
 
     def _erase(self) -> None:
@@ -489,6 +655,15 @@ class Loop:
                 driver.autocommit = True
                 tables = ("facts", "bodies", "names", "questions", "decisions", "people", "chunks")
                 driver.execute(f"VACUUM (FULL) {', '.join(tables)}")
+
+
+def _check_rate(learner: Learner, allowance: Allowance | None) -> None:
+    """An allowance gives each event a rate."""
+    if allowance is not None and allowance.limits_questions and not takes_rate(learner):
+        raise ParameterError(
+            "live: an allowance needs a learner whose query rule takes a rate; that of"
+            f" {learner!r} does not. Take Spring, or Linear with query.Budget."
+        )
 
 
 def _event(x: Any) -> dict[Any, Any]:
@@ -517,6 +692,12 @@ def _id(id: Any) -> Id | None:
     except UnicodeEncodeError:
         raise EventError(f"event: the id {id!r} is not valid text.") from None
     return id
+
+
+def _group(group: Any) -> str | None:
+    if group is None or isinstance(group, str):
+        return group
+    raise EventError(f"event: a group must be a text, got {group!r}.")
 
 
 def _label(label: Any) -> Label:

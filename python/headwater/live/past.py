@@ -14,9 +14,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from headwater.errors import AnswerError, HeadwaterError, JournalError, TooOldError
+from headwater.errors import AnswerError, HeadwaterError, JournalError, LabelError, TooOldError
 from headwater.live import database as db
-from headwater.live.journal import WAITING, Journal
+from headwater.live.journal import ANSWERED, WAITING, Journal
 from headwater.live.reading import begin_replay
 from headwater.live.replay import History, Kind, Replayer, label_text
 from headwater.live.results import Answered
@@ -69,6 +69,7 @@ class Past:
         if held is not None:  # it was never learned: nothing has to be replayed
             journal.note(Kind.RETRACTION, None, target=target, answer=answer, person=person)
             waiting = held.person if person is None else person
+            journal.set_question(target, "open", None)
             number = journal.note_answer(target, label, waiting, full_key)
             journal.hold(number, target, label, waiting)
             return Answered(number, target, "answered", False)
@@ -90,23 +91,69 @@ class Past:
             number = journal.note(
                 Kind.RETRACTION, None, target=target, answer=answer, person=person
             )
-            journal.set_question(target, "open", None)
-            return Answered(number, target, "open", False)
+            state = "reopening" if target in journal.reopening else "open"
+            journal.set_question(target, state, None)
+            return Answered(number, target, state, False)
         columns = {"target": target, "answer": answer, "person": person}
         number = self._change(Kind.RETRACTION, since, **columns)
         if journal.find_question(connection, target) is not None:
             journal.set_question(target, "reopening", None)
+            journal.reopening.add(target)
         return Answered(number, target, "reopening", False)
 
-    def remove(self, connection: Connection, target: int, by: str | None) -> int:
-        """An event that should not have come: the model is replayed without it."""
+    def remove(
+        self, connection: Connection, target: int, by: str | None, answer: int | None = None
+    ) -> int:
+        """An event that should not have come: the model is replayed without it.
+
+        `answer` is the fact about another event with the same features that it follows from.
+        """
         journal = self.journal
         person = journal.person(connection, by)
         self._check_event(connection, target)
         self._withdraw(target)
         if journal.find_question(connection, target) is not None:
             journal.set_question(target, "bad", None)
-        return self._change(Kind.REMOVAL, target, target=target, person=person)
+        return self._change(Kind.REMOVAL, target, target=target, person=person, answer=answer)
+
+    def bring_back(
+        self, connection: Connection, target: int, removal: int, by: str | None
+    ) -> Answered:
+        """Undo a removal: the event counts again, and its question is open again."""
+        journal = self.journal
+        person = journal.person(connection, by)
+        self._check_reach(connection, target)
+        columns = {"target": target, "answer": removal, "person": person}
+        number = self._change(Kind.UNDONE, target, **columns)
+        journal.set_question(target, "reopening", None)
+        journal.reopening.add(target)
+        return Answered(number, target, "reopening", False)
+
+    def rename(self, connection: Connection, old: Label, new: Label, by: str | None) -> int:
+        """A class is called otherwise, or becomes one with another, in all facts so far."""
+        journal, f = self.journal, db.facts.c
+        if journal.learner.task != "multiclass":
+            raise Refused(
+                LabelError(f"rename: the classes of {journal.learner!r} cannot be renamed.")
+            )
+        journal.flush(connection)
+        journal.check_label(new)
+        first = sa.select(sa.func.min(f.number)).where(
+            f.stream == journal.stream, f.label == label_text(old)
+        )
+        since = connection.scalar(first)
+        if since is None or old == new:
+            raise Refused(LabelError(f"rename: no answer says {old!r}."))
+        self._check_reach(connection, since)
+        person = journal.person(connection, by)
+        said = {"label": label_text(old), "data": label_text(new), "person": person}
+        number = self._change(Kind.RENAMED, since, **said)
+        journal.held = {
+            fact: held._replace(label=new) if label_text(held.label) == label_text(old) else held
+            for fact, held in journal.held.items()
+        }
+        journal.queue.rename(old, new)
+        return number
 
     def forget(self, connection: Connection, target: int) -> int:
         """Erase an event: its content now, its influence once the model is replayed without it."""
@@ -115,7 +162,7 @@ class Past:
         self._withdraw(target)
         f = db.facts.c
         here = f.stream == journal.stream
-        blank = dict.fromkeys(("key", "label", "margin", "prediction", "digest", "rate"))
+        blank = dict.fromkeys(("key", "label", "margin", "prediction", "digest", "rate", "data"))
         connection.execute(sa.update(db.facts).where(here, f.number == target).values(**blank))
         about = sa.update(db.facts).where(here, f.target == target)
         connection.execute(about.values(label=None, key=None))
@@ -151,6 +198,7 @@ class Past:
         """Nobody waits for an answer to this event any more."""
         journal = self.journal
         journal.open.pop(target, None)
+        journal.queue.remove(target)
         journal.held = {n: one for n, one in journal.held.items() if one.target != target}
 
     # The replay
@@ -234,7 +282,7 @@ class Past:
         journal = self.journal
         q = db.questions.c
         found = sa.select(q.number, q.state, q.answer).where(
-            q.stream == journal.stream, q.state.in_((*WAITING, "applied", "refused"))
+            q.stream == journal.stream, q.state.in_((*WAITING, *ANSWERED))
         )
         for number, state, answer in connection.execute(found).all():
             if state in WAITING and number in replayer.open:

@@ -10,14 +10,15 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from headwater._core import EventNames
-from headwater.errors import JournalError, ModelFileError
-from headwater.evaluation.error_estimate import ErrorEstimate, Interval
+from headwater.errors import JournalError, ModelFileError, NoSuchError
+from headwater.evaluation.error_estimate import Interval
 from headwater.learners.base import Learner, from_bytes
 from headwater.live import database as db
 from headwater.live.database import Database
-from headwater.live.replay import History, Kind, Replayer, label_of, learner_of, read_names
+from headwater.live.open_questions import OpenEvent, read_open
+from headwater.live.quality import Quality, QualityWindow, quality, whole_estimate
+from headwater.live.replay import History, Kind, Replayer, learner_of, read_names
 from headwater.live.snapshots import SnapshotStore
-from headwater.types import Label
 
 
 class StreamStatus(NamedTuple):
@@ -86,6 +87,22 @@ class Reader:
         with self.reading() as connection:
             return status(self.database, connection, self.number, last)
 
+    def quality(self, window: QualityWindow | None = None) -> Quality:
+        """How often predictions are wrong, as `Loop.quality`; a window ends at the last fact."""
+        f = db.facts.c
+        with self.reading() as connection:
+            s = db.streams.c
+            found = sa.select(s.settings).where(s.stream == self.number)
+            allowance = json.loads(connection.scalars(found).one()).get("allowance") or {}
+            last = sa.select(sa.func.max(f.time)).where(f.stream == self.number)
+            now = connection.scalar(last) or 0.0
+            return quality(connection, self.number, window, now, allowance.get("reserve"))
+
+    def open_questions(self, most: int) -> list[OpenEvent]:
+        """The open questions, in the order in which the desk hands them out."""
+        with self.reading() as connection:
+            return read_open(connection, self.number, most)
+
     def learner(self, fact: int | None = None) -> Learner:
         """The model after all facts, or after the first `fact` facts."""
         with self.reading() as connection:
@@ -142,7 +159,7 @@ def stream_number(connection: Connection, database: Database, name: str) -> int:
     number = connection.scalar(found)
     if number is None:
         known = connection.scalars(sa.select(db.streams.c.name)).all()
-        raise JournalError(
+        raise NoSuchError(
             f"{database.name}: there is no stream {name!r}; it has {', '.join(known) or 'none'}."
         )
     return int(number)
@@ -178,32 +195,6 @@ def _changed_learner(history: History) -> bool:
     return any(change.kind is Kind.LEARNER for change in history.changes)
 
 
-def quality(connection: Connection, stream: int, history: History) -> ErrorEstimate:
-    """The share of wrong predictions over all events, from the labels asked for and known."""
-    f = db.facts.c
-    here = f.stream == stream
-    applied = sa.select(f.target, f.answer, f.label).where(here, f.kind == Kind.APPLIED)
-    said: dict[int, Label | None] = {}
-    for target, answer, label in connection.execute(applied):
-        if answer not in history.retracted:
-            said[target] = history.labels.get(answer, label_of(label))
-    estimate = ErrorEstimate()
-    events = sa.select(f.number, f.asked, f.probability, f.prediction, f.label)
-    for number, asked, probability, prediction, label in connection.execute(
-        events.where(here, f.kind == Kind.EVENT)
-    ):
-        if number in history.removed:
-            continue
-        guess = label_of(prediction)
-        if label is not None:  # it came with its label: known for certain
-            estimate.update(1.0, True, guess != history.labels.get(number, label_of(label)))
-        elif asked and number in said:
-            estimate.update(probability, True, guess != said[number])
-        else:
-            estimate.update(probability, bool(asked), None)
-    return estimate
-
-
 def status(database: Database, connection: Connection, stream: int, last: int = 5) -> StreamStatus:
     """Counts, quality and the last facts of a stream."""
     f, q = db.facts.c, db.questions.c
@@ -216,7 +207,7 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
     told = count.where(here, f.kind == Kind.EVENT, f.label.is_not(None))
     applied = count.where(here, f.kind == Kind.APPLIED)
     newest = sa.select(f.number, f.kind, f.time).where(here).order_by(f.number.desc()).limit(last)
-    estimate = None if learner.task == "regression" else quality(connection, stream, history)
+    estimate = None if learner.task == "regression" else whole_estimate(connection, stream, history)
     known = estimate is not None and estimate.answers > 0
     return StreamStatus(
         stream=connection.scalars(
@@ -239,6 +230,19 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
             for one in SnapshotStore(database).listed(connection, stream)
         ],
     )
+
+
+def news(
+    connection: Connection, stream: int, after: int, limit: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Facts after one of them, without events that nobody was asked about; see `Loop.news`."""
+    f = db.facts.c
+    here = (f.stream == stream) & (f.number > after)
+    head = connection.scalar(sa.select(sa.func.max(f.number)).where(here)) or after
+    worth = (f.kind != Kind.EVENT) | f.asked
+    found = sa.select(db.facts).where(here, worth).order_by(f.number).limit(limit)
+    facts = [plain_fact(row, EventNames()) for row in connection.execute(found)]
+    return facts, facts[-1]["number"] if len(facts) == limit else head
 
 
 def plain_fact(row: Any, names: EventNames) -> dict[str, Any]:

@@ -40,9 +40,20 @@ class Kind(IntEnum):
     SWAPPED = 9  # the model now contains all changes of the past up to fact `target`
     UPGRADED = 10  # `data`: the arithmetic before and after
     SETTINGS = 11  # `data`: new settings
+    SKIP = 12  # `person` does not want the question `target`
+    UNSURE = 13  # `person` does not know the answer
+    VOTE = 14  # one of several people has said the label; with `answer`, of a card that was known
+    UNDONE = 15  # `person` takes the fact `answer` back
+    EXPIRED = 16  # the answer to `target` is worth nothing any more; `data`: cards returned
+    DISPUTED = 17  # those asked about `target` do not agree
+    KNOWN = 18  # `person` gets a card whose answer is known
+    RENAMED = 19  # the label `label` is called `data` in everything before
 
 
-CHANGES = (Kind.CORRECTION, Kind.RETRACTION, Kind.REMOVAL, Kind.FORGOTTEN, Kind.LEARNER)
+CHANGES = (
+    *(Kind.CORRECTION, Kind.RETRACTION, Kind.REMOVAL, Kind.FORGOTTEN, Kind.LEARNER),
+    *(Kind.UNDONE, Kind.RENAMED),
+)
 """They change the past from the fact `since` on, if they have one."""
 
 
@@ -67,10 +78,16 @@ class History:
         self.labels: dict[int, Label] = {}
         self.retracted: set[int] = set()
         self.removed: set[int] = set()
+        self._renamed = [one for one in changes if one.kind is Kind.RENAMED]
         for change in changes:
             if change.kind is Kind.CORRECTION and change.answer is not None:
                 if change.label is not None:  # none if its event was forgotten
-                    self.labels[change.answer] = change.label
+                    self.labels[change.answer] = self.named(change.number, change.label)
+            elif change.kind is Kind.UNDONE:
+                assert change.target is not None
+                self.removed.discard(change.target)
+            elif change.kind is Kind.RENAMED:
+                pass
             elif change.kind is Kind.RETRACTION and change.answer is not None:
                 self.retracted.add(change.answer)
             elif change.kind is Kind.LEARNER:
@@ -78,6 +95,21 @@ class History:
                 self.learner = change.data
             elif change.target is not None:
                 self.removed.add(change.target)
+
+    def named(self, fact: int, label: Label) -> Label:
+        """What a label of a fact is called now."""
+        for change in self._renamed:
+            if change.number > fact and change.label == label and _same_kind(change.label, label):
+                renamed = label_of(change.data)
+                assert renamed is not None
+                label = renamed
+        return label
+
+    def label(self, fact: int, answer: int, text: str | None) -> Label | None:
+        """The label that counts of an answer that fact `fact` gives as `text`."""
+        if answer in self.labels:
+            return self.labels[answer]
+        return None if text is None else self.named(fact, json.loads(text))
 
     @property
     def newest(self) -> int:
@@ -179,7 +211,7 @@ class Replayer:
                 self.learner.tell_time(time)
             decision = self.learner.decide_one(event, rate=rate, outcome=outcome)
             if label is not None:
-                told = self.history.labels.get(number, label_of(label))
+                told = self.history.label(number, number, label)
                 if number not in self.history.retracted and told is not None:
                     self._learn(number, decision, told)
             elif asked or number in self._labelled:
@@ -193,7 +225,7 @@ class Replayer:
                 decided = self.open.pop(target)
             else:
                 decided = fetch_decision(self._connection, self.stream, target, self._names)
-            given = self.history.labels.get(answer, label_of(label))
+            given = self.history.label(number, answer, label)
             assert given is not None
             self._learn(target, decided, given)
 
@@ -255,6 +287,29 @@ def read_facts(
         if len(rows) < CHUNK:
             return
         after = rows[-1][0]
+
+
+def _same_kind(one: Label, other: Label) -> bool:
+    """True and 1 are two labels."""
+    return isinstance(one, bool) == isinstance(other, bool)
+
+
+def first_fact(connection: Connection, stream: int, time: float) -> int:
+    """The number of the first fact at a time or later; one more than the last if there is none.
+
+    The times of facts never run backwards, so it is found by bisection.
+    """
+    c = db.facts.c
+    here = c.stream == stream
+    low, high = 1, 1 + (connection.scalar(sa.select(sa.func.max(c.number)).where(here)) or 0)
+    when = sa.select(c.time).where(here, c.number == sa.bindparam("middle"))
+    while low < high:
+        middle = (low + high) // 2
+        if connection.scalars(when, {"middle": middle}).one() >= time:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def label_of(text: str | None) -> Label | None:

@@ -24,7 +24,7 @@ from headwater.live import database as db
 from headwater.live.database import REVISIONS, Database, migrate
 from headwater.live.follower import write_learner
 from headwater.live.holder import Holder
-from headwater.live.journal import WAITING
+from headwater.live.journal import SETTLED, WAITING
 from headwater.live.reading import begin_replay, fact_rows, plain_fact, stream_number
 from headwater.live.replay import History, Kind, read_names
 from headwater.live.snapshots import CHUNK, SnapshotStore
@@ -292,21 +292,32 @@ def _import_questions(database: Database, connection: Connection, stream: int) -
     f = db.facts.c
     here = f.stream == stream
     states: dict[int, tuple[str, int | None]] = {}
-    relevant = (Kind.EVENT, Kind.ANSWER, Kind.APPLIED, Kind.RETRACTION, Kind.REMOVAL)
-    found = sa.select(f.number, f.kind, f.target, f.answer, f.asked).where(
-        here, f.kind.in_(relevant)
+    relevant = (
+        *(Kind.EVENT, Kind.ANSWER, Kind.APPLIED, Kind.RETRACTION, Kind.REMOVAL),
+        *(Kind.UNDONE, Kind.EXPIRED, Kind.DISPUTED),
     )
-    for number, kind, target, answer, asked in connection.execute(found.order_by(f.number)):
+    columns = (f.number, f.kind, f.target, f.answer, f.asked, f.data)
+    found = sa.select(*columns).where(here, f.kind.in_(relevant))
+    settled: set[int] = set()
+    for number, kind, target, answer, asked, data in connection.execute(found.order_by(f.number)):
         if kind == Kind.EVENT and asked:
             states[number] = ("open", None)
         elif target in states:
+            if kind == Kind.ANSWER and data == SETTLED:
+                settled.add(number)
+            learned = "settled" if answer in settled else "applied"
             said: dict[int, tuple[str, int | None]] = {
                 Kind.ANSWER: ("answered", number),
-                Kind.APPLIED: ("refused" if target in replayer.refused else "applied", answer),
+                Kind.APPLIED: ("refused" if target in replayer.refused else learned, answer),
                 Kind.RETRACTION: ("open", None),
                 Kind.REMOVAL: ("bad", None),
+                Kind.EXPIRED: ("expired", None),
+                Kind.DISPUTED: ("disputed", None),
             }
-            states[target] = said[kind]
+            if kind != Kind.UNDONE:
+                states[target] = said[kind]
+            elif states[target][0] in ("bad", "disputed"):
+                states[target] = ("open", None)
     database.insert(connection, db.questions, [(stream, n, *row) for n, row in states.items()])
     decisions = [
         (stream, number, decision.to_bytes())

@@ -17,7 +17,7 @@ from headwater.evaluation.error_estimate import ErrorEstimate, Interval
 from headwater.learners.base import Learner
 from headwater.live import database as db
 from headwater.live.reading import Reader
-from headwater.live.replay import History, Kind, label_of, read_facts, read_names, takes_rate
+from headwater.live.replay import History, Kind, read_facts, read_names, takes_rate
 
 MOST_UNASKED = 0.1
 """Above this share of wishes that nobody was asked about, no quality is given."""
@@ -122,7 +122,7 @@ def what_if(
                     learner.tell_time(time)
                 decision = learner.decide_one(x, outcome=(asks, p), **told)
                 events += counts
-                given = history.labels.get(fact, label_of(label)) if label is not None else None
+                given = history.label(fact, fact, label) if label is not None else None
                 if given is not None:
                     labels += _learn(learner, decision, given)
                     if counts:
@@ -135,7 +135,7 @@ def what_if(
                     estimate.update(p, False, None)
             elif kind == Kind.APPLIED and target in decisions and answer not in history.retracted:
                 decision, p, counts = decisions.pop(target)
-                given = history.labels.get(answer, label_of(label))
+                given = history.label(fact, answer, label)
                 assert given is not None
                 labels += _learn(learner, decision, given)
                 if counts:

@@ -4,11 +4,15 @@ from headwater.streams.base import Stream
 from headwater.streams.capricious import Capricious
 from headwater.streams.dying import Dying
 from headwater.streams.evolvable import Evolvable
+from headwater.streams.in_turn import InTurn
+from headwater.streams.linear_concept import LinearConcept
 from headwater.streams.network import Sensor, SensorNetwork
 from headwater.streams.plant import Happening, Plant
 from headwater.streams.plant_sensors import PlantSensor
 from headwater.streams.redundant import Redundant
 from headwater.streams.replacement import Replacement
+from headwater.streams.reversed import Reversed
+from headwater.streams.short_texts import ShortTexts
 from headwater.streams.trapezoid import Trapezoid
 from headwater.streams.vanishing import Vanishing
 from headwater.streams.varying import Varying
@@ -18,12 +22,16 @@ __all__ = [
     "Dying",
     "Evolvable",
     "Happening",
+    "InTurn",
+    "LinearConcept",
     "Plant",
     "PlantSensor",
     "Redundant",
     "Replacement",
+    "Reversed",
     "Sensor",
     "SensorNetwork",
+    "ShortTexts",
     "Stream",
     "Trapezoid",
     "Vanishing",

@@ -16,6 +16,9 @@ class Stream(ABC):
 
     names: Sequence[Name]
     """Every feature that any of its events may carry."""
+    first_scored: int = 0
+    """The first event of the part that matters: after the change, if something changes. Studies
+    score the events from there on."""
 
     @abstractmethod
     def __len__(self) -> int:

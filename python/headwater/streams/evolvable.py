@@ -88,6 +88,7 @@ class Evolvable(TableStream):
         self._old_width = width
         del self._table  # everything shown is in the values
         self.schedule = (last, overlap, height - last)
+        self.first_scored = last
 
     def __len__(self) -> int:
         return len(self._labels)

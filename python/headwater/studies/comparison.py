@@ -1,23 +1,29 @@
 """Comparison with a paper: every printed cell, the difference, a verdict and its reason.
 
-Two numbers agree if they differ by at most one printed standard deviation, or by at most three
-standard errors of the difference (both deviations taken as over our repeats), or by at most the
-tolerance of the study. The reason for a differing cell is in `papers/reasons.csv`.
+Two numbers agree if they differ by at most one printed standard deviation, or by at most the
+tolerance of the study, or by at most three standard errors of the difference (both deviations taken
+as over our repeats). Fewer than ten repeats say little of the standard error, so that it cannot
+show agreement, and shows a difference only beyond Student's bound for so few; between the two there
+are too few repeats to tell. The reason for a differing cell is in `papers/reasons.csv`.
 """
 
 import csv
 import math
 from fnmatch import fnmatchcase
 from importlib import resources
+from math import inf
 from typing import Literal, NamedTuple
 
 from headwater.studies.papers import PaperCell, read_datasets, read_table
 from headwater.studies.plan import Cell, LearnerPlan, Paper, Study
 from headwater.studies.results import ResultStore, Summary
 
-Verdict = Literal["agrees", "differs", "no data"]
+Verdict = Literal["agrees", "differs", "too few repeats to tell", "no data"]
 
 TOLERATED_ERRORS = 3.0
+STUDENT = (inf, inf, 235.8, 19.21, 9.219, 6.620, 5.507, 4.904, 4.530, 4.277)
+"""By number of repeats below ten: the standard errors beyond which it is as unlikely to come by
+chance, 0.27 %, as beyond three if the standard error were known."""
 
 
 class Compared(NamedTuple):
@@ -117,7 +123,7 @@ def compare(study: Study, store: ResultStore) -> list[Compared]:
                     rate.mean if rate else None,
                     references.get(key),
                     verdict,
-                    "" if verdict == "agrees" else reason,
+                    reason if verdict in ("differs", "no data") else "",
                 )
             )
     return found
@@ -154,9 +160,16 @@ def judge(paper: Paper, printed: PaperCell, ours: Summary | None) -> Verdict:
         return "no data"
     theirs = printed.std or 0.0
     spread = 0.0 if math.isnan(ours.std) else ours.std
-    error = math.sqrt((spread**2 + theirs**2) / len(ours.values))
-    room = max(paper.tolerance, theirs, TOLERATED_ERRORS * error)
-    return "agrees" if abs(ours.mean - printed.mean) <= room else "differs"
+    repeats = len(ours.values)
+    error = math.sqrt((spread**2 + theirs**2) / repeats)
+    apart = abs(ours.mean - printed.mean)
+    if apart <= max(paper.tolerance, theirs):
+        return "agrees"
+    if repeats >= len(STUDENT):
+        return "agrees" if apart <= TOLERATED_ERRORS * error else "differs"
+    if repeats == 1 or apart <= STUDENT[repeats] * error:
+        return "too few repeats to tell"
+    return "differs"
 
 
 def count(found: list[Compared]) -> dict[str, int]:
@@ -164,8 +177,8 @@ def count(found: list[Compared]) -> dict[str, int]:
 
     Examples
     --------
-    >>> count([])
-    {'agrees': 0, 'differs, reason known': 0, 'differs, reason unknown': 0, 'no data': 0}
+    >>> list(count([]))
+    ['agrees', 'differs, reason known', 'differs, reason unknown', 'too few repeats', 'no data']
     """
     known = [one for one in found if one.verdict == "differs" and one.reason]
     differing = [one for one in found if one.verdict == "differs"]
@@ -173,5 +186,6 @@ def count(found: list[Compared]) -> dict[str, int]:
         "agrees": sum(one.verdict == "agrees" for one in found),
         "differs, reason known": len(known),
         "differs, reason unknown": len(differing) - len(known),
+        "too few repeats": sum(one.verdict == "too few repeats to tell" for one in found),
         "no data": sum(one.verdict == "no data" for one in found),
     }

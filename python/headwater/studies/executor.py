@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from headwater import datasets
 from headwater.catalogue import algorithm
 from headwater.errors import ParameterError
 from headwater.studies.own_modules import ModuleArchive, pack
-from headwater.studies.plan import Cell, DataPlan, Study
+from headwater.studies.plan import Cell, DataPlan, LearnerPlan, Study
 from headwater.studies.protocol import load, split
 from headwater.studies.results import Choices, ResultStore, Runs
 from headwater.studies.trial import FOLDS, Chosen, TrialResult, choose, run
@@ -58,9 +59,9 @@ class RunTask(NamedTuple):
     def __call__(self) -> Runs:
         first = next(iter(self.chosen))
         preprocess = self.study.preprocess_for(first.learner)
-        data = load(self.study.data_plan(first.data), preprocess, self.folder)
         found: dict[tuple[Cell, int], TrialResult] = {}
         for seed in self.seeds:
+            data = load(self.study.data_plan(first.data), preprocess, self.folder, seed)
             shown = split(self.study, data, self.study.stream_plan(first.stream), seed)
             for cell, chosen in self.chosen.items():
                 found[cell, seed] = run(self.study, cell, chosen, shown, seed)
@@ -82,9 +83,18 @@ def missing(study: Study, folder: Path | None) -> list[str]:
     return [plan.name for plan in study.data if not is_there(plan, folder)]
 
 
+def is_installed(plan: LearnerPlan) -> bool:
+    """Whether the module that a learner needs is installed."""
+    return not plan.needs or find_spec(plan.needs) is not None
+
+
 def available(study: Study, folder: Path | None) -> Study:
-    """The study with only the data sets that are present."""
-    return replace(study, data=tuple(plan for plan in study.data if is_there(plan, folder)))
+    """The study with only the data sets that are present and the learners that can run."""
+    return replace(
+        study,
+        data=tuple(plan for plan in study.data if is_there(plan, folder)),
+        learners=tuple(plan for plan in study.learners if is_installed(plan)),
+    )
 
 
 def execute(
@@ -157,6 +167,7 @@ def run_cost(study: Study, cell: Cell) -> float:
     """About how many seconds a run takes."""
     entry = datasets.entry(cell_source(study, cell)) if is_known(study, cell) else None
     n, d = (entry.n or 10_000, entry.d or 100) if entry else (10_000, 100)
+    limit = study.data_plan(cell.data).limit or n
     stored = study.preprocess_for(cell.learner) in ("raw", "rows")
     values = entry.nonzeros or n * d if entry and entry.sparse and stored else n * d
     price = SECONDS_A_VALUE * values + 1e-6 * n
@@ -165,8 +176,10 @@ def run_cost(study: Study, cell: Cell) -> float:
         price += 4e-10 * n * d * d  # its matrix
     if cell.labels.delay or cell.labels.wrong or cell.labels.never:
         price += 1e-7 * values + 4e-6 * n
+    if ":" in name:
+        price += 2e-6 * values  # in Python
     searches = SEARCH if asks_by_width(study, cell) and not study.one_width else 1
-    return price * searches
+    return price * searches * min(1.0, limit / n)
 
 
 def choice_cost(study: Study, cell: Cell) -> float:

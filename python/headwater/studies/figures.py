@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,15 @@ COLUMNS = 3
 
 Point = tuple[float, float, float]
 """Where it stands, a mean, and the standard error of the mean."""
+
+
+def figures(study: Study, store: ResultStore) -> dict[str, str]:
+    """The study's figures by name, as SVG; of label rates, also of delays if there are some."""
+    kinds = [study.figure]
+    if study.figure == "rates" and any(labels.delay for labels in study.labels):
+        kinds.append("delays")
+    drawn = {kind: figure(replace(study, figure=kind), store) for kind in kinds}
+    return {kind: svg for kind, svg in drawn.items() if svg}
 
 
 def figure(study: Study, store: ResultStore) -> str:
@@ -73,9 +83,9 @@ def figure(study: Study, store: ResultStore) -> str:
 def _lines(study: Study, store: ResultStore, data: str) -> dict[str, list[Point]]:
     """What is drawn of a data set: the points of each line."""
     lines: dict[str, list[Point]] = {}
-    several = len({cell.stream for cell in study.cells()}) > 1
+    several = len({cell.stream for cell in study.cells() if cell.data == data}) > 1
     for cell in study.cells():
-        if cell.data != data:
+        if cell.data != data or not _is_drawn(study, cell):
             continue
         plan = study.learner_plan(cell.learner)
         name = cell.learner if _along(study) is not _parameter else plan.printed
@@ -85,6 +95,15 @@ def _lines(study: Study, store: ResultStore, data: str) -> dict[str, list[Point]
             name = f"{name}, bad answers"
         lines.setdefault(name, []).extend(_along(study)(study, store, cell))
     return lines
+
+
+def _is_drawn(study: Study, cell: Cell) -> bool:
+    """Rates are drawn for labels as they come first, delays for the rates that have several."""
+    if study.figure == "rates":
+        return cell.labels == study.labels[0]
+    limited = {rate for labels in study.labels for rate in labels.label_rates}
+    is_baseline = cell.learner == study.baseline
+    return study.figure != "delays" or not limited or is_baseline or cell.rate in limited
 
 
 def _along(study: Study) -> Callable[[Study, ResultStore, Cell], list[Point]]:
@@ -110,8 +129,8 @@ def _point(study: Study, store: ResultStore, cell: Cell, place: float) -> list[P
     found = store.summary(cell, study.score)
     if found is None:
         return []
-    error = 0.0 if found.std != found.std else found.std / len(found.values) ** 0.5
-    return [(place, found.mean, error)]
+    error = store.error(cell, study.score)
+    return [(place, found.mean, 0.0 if error != error else error)]
 
 
 def _time(study: Study, store: ResultStore, cell: Cell) -> list[Point]:
@@ -126,6 +145,9 @@ def _panel(axes: "Axes", study: Study, name: str, lines: dict[str, list[Point]])
         x, y, error = np.array(sorted(points)).T
         colour = COLOURS[place % len(COLOURS)]
         marker = "" if study.figure in ("time", "loss") else MARKERS[place % len(MARKERS)]
+        if label == study.baseline and len(points) == 1:
+            axes.axhline(y[0], color=colour, linewidth=1.0, linestyle="--", label=label)
+            continue
         axes.plot(x, y, color=colour, marker=marker, markersize=3, linewidth=1.1, label=label)
         if error.any():
             axes.fill_between(x, y - error, y + error, color=colour, alpha=0.15, linewidth=0)
@@ -135,7 +157,7 @@ def _panel(axes: "Axes", study: Study, name: str, lines: dict[str, list[Point]])
     axes.set_ylabel(_y_label(study))
     if study.figure == "delays":
         axes.set_xscale("symlog", linthresh=10)
-    elif study.figure == "C":
+    elif study.figure == "C" or (study.figure == "rates" and study.baseline):
         axes.set_xscale("log")
 
 

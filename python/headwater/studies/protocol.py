@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +34,16 @@ class Data(NamedTuple):
     labels: NDArray[Any]
     source: str
     """What its contents are known by: a checksum, or a sentence."""
+    in_order: bool = False
+    """Whether its rows keep their order: those of a stream, real or made for the repeat."""
+    is_real: bool = False
+    """Whether it is a real stream: then there is only one, whatever the seed."""
+    first_scored: int = 0
+    """Rows before this one do not count."""
+    limit: int = 0
+    """Only so many of its rows are streamed; 0: all."""
+    unscored: float = 0.0
+    """The first share of the stream, which does not count."""
 
 
 class Split(NamedTuple):
@@ -43,9 +54,11 @@ class Split(NamedTuple):
     test_X: Rows  # noqa: N815
     test_y: NDArray[Any]
     first_scored: int
-    """Events before this one do not count: before the replacement of an evolvable stream."""
+    """Events before this one do not count: those before a change."""
     facts: dict[str, int]
     """What a learner may be told of the stream: `overlap` and `horizon` of an evolvable one."""
+    is_real: bool = False
+    """Whether it is a real stream, of which there is only one."""
 
 
 def z_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -121,30 +134,47 @@ def _prepared(values: NDArray[np.float64], preprocess: Preprocessing) -> NDArray
             return with_gross_errors(values)
 
 
+class _Source(NamedTuple):
+    """What a data set is made from, in a form that can be remembered."""
+
+    source: str
+    classes: tuple[int, ...]
+    positive: str | int | None
+    options: tuple[tuple[str, Any], ...]
+    seed: int | None
+    """For a function that takes one."""
+
+
 @lru_cache(maxsize=3)
-def _load(
-    source: str, classes: tuple[int, ...], preprocess: Preprocessing, folder: Path | None
-) -> Data:
-    if ":" in source and not Path(source).exists():
-        X, y = _called(source)
+def _load(made: _Source, preprocess: Preprocessing, folder: Path | None) -> Data:
+    source, classes = made.source, made.classes
+    in_order, is_real, first = made.seed is not None, False, 0
+    if is_function(source):
+        X, y, first = _called(made)
         table, names = table_of(source, X), getattr(X, "names", None)
         labels, known = np.asarray(y), source
     else:
         data = datasets.load(source, folder)
         table, names = table_of(source, data.X), data.names
         labels, known = np.asarray(data.y), data.entry.sha256 or source
+        in_order = is_real = data.entry.timed
     columns = tuple(range(table.width)) if names is None else tuple(names)
+    if labels.dtype == np.bool_:
+        labels = np.where(labels, 1, -1)
     kept = np.flatnonzero(np.isin(labels, classes)) if classes else np.arange(len(labels))
     labels = labels[kept]
     if len(classes) == 2:
         labels = np.where(labels == classes[1], 1, -1)
+    if made.positive is not None:
+        labels = np.where(labels == made.positive, 1, -1)
     if classes:
         table = table_of(source, table.cut(kept, np.arange(table.width), columns))
     if preprocess == "rows" and isinstance(table, SparseTable):
         table = _unit_sparse_rows(table)
     elif preprocess != "raw":
         table = DenseTable(_prepared(_filled(table, columns), preprocess))
-    return Data(table, columns, labels, f"{known} {','.join(map(str, classes))}".strip())
+    known = f"{known} {','.join(map(str, classes))}".strip()
+    return Data(table, columns, labels, known, in_order, is_real, first)
 
 
 def _unit_sparse_rows(table: SparseTable) -> SparseTable:
@@ -164,26 +194,41 @@ def _filled(table: Table, names: tuple[Name, ...]) -> NDArray[np.float64]:
     return filled(rows, table.width)
 
 
-def _called(source: str) -> tuple[Any, Any]:
-    """What `module:function` gives: X and y."""
-    function = imported(source)
+def is_function(source: str) -> bool:
+    """Whether a source is `module:function`."""
+    return ":" in source and not Path(source).exists()
+
+
+def _called(made: _Source) -> tuple[Any, Any, int]:
+    """What `module:function` gives, X and y or a stream, and the first row that counts."""
+    function = imported(made.source)
+    options = dict(made.options) | ({} if made.seed is None else {"seed": made.seed})
     try:
-        X, y = function()
+        found = function(**options)
+        if isinstance(found, streams.Stream):
+            return *found.batch(), found.first_scored
+        X, y = found
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"{source}: must be a function that gives X and y: {error}."
+            f"{made.source}: must be a function that gives X and y: {error}."
         ) from error
-    return X, y
+    return X, y, 0
 
 
-def load(plan: DataPlan, preprocess: Preprocessing, folder: Path | None) -> Data:
+def load(plan: DataPlan, preprocess: Preprocessing, folder: Path | None, seed: int = 0) -> Data:
     """A study's data set; the last few are kept, for runs that follow each other in a process."""
-    return _load(plan.source, plan.classes, preprocess, folder)
+    seeded = is_function(plan.source) and "seed" in signature(imported(plan.source)).parameters
+    options = tuple(sorted(plan.options.items()))
+    made = _Source(plan.source, plan.classes, plan.positive, options, seed if seeded else None)
+    return _load(made, preprocess, folder)._replace(limit=plan.limit, unscored=plan.unscored)
 
 
 def split(study: Study, data: Data, stream: StreamPlan, seed: int) -> Split:
-    """The rows in the order of the seed: the stream, and what is kept for the test."""
-    order = np.random.default_rng(seed).permutation(len(data.labels))
+    """The rows in the order of the seed, or their own: the stream, and what is for the test."""
+    order = np.arange(len(data.labels))
+    if not data.in_order:
+        order = np.random.default_rng(seed).permutation(len(order))
+    order = order[: data.limit or len(order)]
     end = len(order) - held_out(study, len(order))
     return cut(data, stream, order[:end], order[end:], seed)
 
@@ -210,9 +255,10 @@ def cut(
         **stream.parameters,
     )
     X, y = shown.batch()
-    first, facts = 0, {}
+    first = max(shown.first_scored, data.first_scored, math.floor(data.unscored * len(y)))
+    facts = {}
     if isinstance(shown, streams.Evolvable):
-        first, overlap, horizon = shown.schedule
+        _, overlap, horizon = shown.schedule
         facts = {"overlap": overlap, "horizon": horizon}
     columns = np.arange(data.table.width)
     names: Sequence[Name] = data.names
@@ -221,7 +267,7 @@ def cut(
         stays = [place for place, name in enumerate(names) if name not in gone]
         columns, names = np.array(stays, dtype=np.intp), [names[place] for place in stays]
     test_X = data.table.cut(tested, columns, names)
-    return Split(X, y, test_X, data.labels[tested], first, facts)
+    return Split(X, y, test_X, data.labels[tested], first, facts, data.is_real)
 
 
 def _rows(data: Data, rows: NDArray[np.intp]) -> Any:

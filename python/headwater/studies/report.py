@@ -4,15 +4,17 @@ import csv
 import io
 import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import product
 from string import Template
 from typing import NamedTuple
 
+from headwater.studies.beside import beside_table, late_table, shortfall_table, standing_table
 from headwater.studies.comparison import Compared, compare, count
-from headwater.studies.figures import figure
+from headwater.studies.executor import is_installed
 from headwater.studies.plan import Cell, LabelDelivery, Study
+from headwater.studies.published import published_table, wins_table
 from headwater.studies.results import ResultStore, Summary
 from headwater.types import TextTable
 
@@ -44,17 +46,19 @@ $style</style>
 <body>
 <h1>$title</h1>
 $body
-<footer>Made by <code>$command</code>. Two numbers agree when they differ by at most one printed
-standard deviation, by three standard errors of their difference, or by the tolerance that the study
-names.</footer>
+<footer>Made by <code>$command</code>.$rule</footer>
 </body>
 </html>
 """)
+RULE = """ Two numbers agree when they differ by at most one printed standard deviation, by three
+standard errors of their difference, or by the tolerance that the study names. Fewer than ten
+repeats may be too few to tell."""
 LONG = 200
 """Rows of a table that is folded away at first."""
 TEXT_COLUMNS = {
     *("data set", "algorithm", "setting", "stream", "labels come", "verdict", "reason"),
     *("paper", "where", "misprint", "table", "ours, paper's", "algorithm ours, paper's"),
+    "best published",
 }
 
 
@@ -80,9 +84,26 @@ def tables(study: Study, store: ResultStore) -> list[Part]:
             shown.append(Part("pairs-level", f"Against {level}, pair by pair", table))
         title = f"Labels needed for the score of {level}"
         shown.append(Part("labels-needed", title, reach_table(study, store)))
+    if study.published:
+        title = "Data sets on which it is above the best published number"
+        shown.append(Part("wins", title, wins_table(study, store)))
+        shown.append(Part("published", "Published numbers", published_table(study, store)))
+    if study.baseline:
+        shown += _baseline_parts(study, store)
     if found:
         return shown
     return [*shown, Part("table", "Every number", own_table(study, store))]
+
+
+def _baseline_parts(study: Study, store: ResultStore) -> Iterator[Part]:
+    """What a study with a baseline shows."""
+    name = study.baseline
+    yield Part("standing", f"Beside {name}", standing_table(study, store))
+    yield Part("short", "What falls short", shortfall_table(study, store))
+    title = f"Every row beside {name}: {study.score.replace('_', ' ')} ± standard error"
+    yield Part("beside", title, beside_table(study, store))
+    if len(study.labels) > 1:
+        yield Part("late", "Answers that come late or are wrong", late_table(study, store))
 
 
 def compared_table(study: Study, found: list[Compared]) -> TextTable:
@@ -161,22 +182,31 @@ def reasons(found: list[Compared]) -> list[str]:
 def own_table(study: Study, store: ResultStore) -> TextTable:
     """Ours alone."""
     head = ("data set", "stream", "algorithm", "labels come", study.score.replace("_", " "), "std")
+    also = (*(score.replace("_", " ") for score in study.also), "standard error")
+    shown = {(cell.data, cell.stream) for cell in study.cells()}
+    several = len(shown) > len({data for data, _ in shown})
     rows = []
     for cell in study.cells():
         found, rate = store.summary(cell, study.score), store.summary(cell, "label_rate")
+        stream = cell.stream if several else ""
+        place = (cell.data, stream, cell.learner, str(cell.labels))
+        plan = study.learner_plan(cell.learner)
         if found is None:
+            if not is_installed(plan) and any(one.data == cell.data for one, _ in store.runs):
+                rows.append((*place, f"needs {plan.needs}", *("",) * (len(also) + 2)))
             continue
+        more = [store.summary(cell, score) for score in study.also]
+        error = store.error(cell, study.score)
         rows.append(
             (
-                cell.data,
-                cell.stream,
-                cell.learner,
-                str(cell.labels),
+                *place,
                 *_mean_and_std(study.score, found),
+                *("" if one is None else _number("", one.mean) for one in more),
+                "" if math.isnan(error) else _number(study.score, error),
                 "" if rate is None else f"{100 * rate.mean:.2f}",
             )
         )
-    return telling(TextTable((*head, "labels %"), tuple(rows)))
+    return telling(TextTable((*head, *also, "labels %"), tuple(rows)))
 
 
 def telling(table: TextTable) -> TextTable:
@@ -361,6 +391,7 @@ def spoken(counts: dict[str, int]) -> str:
         "agrees": ("agrees", "agree"),
         "differs, reason known": ("differs for a known reason", "differ for a known reason"),
         "differs, reason unknown": ("differs and we do not know why",) * 2,
+        "too few repeats": ("has too few repeats to tell", "have too few repeats to tell"),
         "no data": ("has no data", "have no data"),
     }
     return ", ".join(f"{n} {words[key][n != 1]}" for key, n in counts.items() if n)
@@ -425,12 +456,12 @@ def markdown(study: Study, store: ResultStore) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def section(study: Study, store: ResultStore) -> str:
-    """The report as part of a page."""
+def section(study: Study, store: ResultStore, drawn: Iterable[str]) -> str:
+    """The report as part of a page, with its figures."""
     parts = [
         f"<p>{escape(text)}</p>" for text in (study.note.strip(), verdict(study, store)) if text
     ]
-    parts.append(figure(study, store))
+    parts += drawn
     for part in tables(study, store):
         if part.table.rows:
             parts.append(
@@ -440,6 +471,7 @@ def section(study: Study, store: ResultStore) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def page(title: str, body: str, command: str) -> str:
-    """A page that needs nothing else."""
-    return PAGE.substitute(title=escape(title), style=STYLE, body=body, command=escape(command))
+def page(title: str, body: str, command: str, rule: str = RULE) -> str:
+    """A page that needs nothing else; `rule` says what its verdicts mean."""
+    shown = {"title": escape(title), "style": STYLE, "body": body, "command": escape(command)}
+    return PAGE.substitute(shown, rule=rule)

@@ -9,9 +9,9 @@ from pathlib import Path
 from headwater._core import __version__
 from headwater.studies.comparison import Compared, compare, count
 from headwater.studies.plan import Study
-from headwater.studies.report import as_csv, as_html, as_markdown, markdown, page
+from headwater.studies.report import as_csv, as_html, as_markdown, markdown, page, section
 from headwater.studies.results import ResultStore
-from headwater.studies.study import section_here, write
+from headwater.studies.study import figures_here, write
 from headwater.types import TextTable
 
 Done = list[tuple[Study, ResultStore]]
@@ -24,7 +24,10 @@ def summarise(done: Done, out: Path, command: str) -> None:
     body = [as_html(counts)]
     text = ["# The papers' tables, reproduced", as_markdown(counts)]
     for study, store in done:
-        body += [f"<h2>{escape(study.title)}</h2>", section_here(study, store)]
+        body += [
+            f"<h2>{escape(study.title)}</h2>",
+            section(study, store, figures_here(study, store).values()),
+        ]
         text.append(f"## {study.title}\n\n{markdown(study, store)}")
     write(out / "summary.csv", as_csv(counts))
     write(out / "reproduction.md", in_short(compared, done, command))
@@ -53,7 +56,9 @@ def in_short(compared: list[Compared], done: Done, command: str) -> str:
         f"Written by `{command}`, version {__version__}; {' or '.join(map(str, repeats))} repeats"
         " per cell. The tables include every cell that the papers print. A cell agrees if our"
         " number differs by at most one printed standard deviation, by three standard errors of"
-        " the difference, or by the tolerance of the study (0.01 for PAA). The command also writes"
+        " the difference, or by the tolerance of the study (0.01 for PAA). With fewer than ten"
+        " repeats the standard error says too little: such a cell agrees by the other two rules,"
+        " differs if it is far off, or has too few repeats to tell. The command also writes"
         " every number (`runs.jsonl`), the tables (`table.csv`, `report.md`) and a page with the"
         " figures (`index.html`).",
         as_markdown(overview(compared)),
@@ -120,7 +125,7 @@ def cells_table(compared: list[Compared]) -> TextTable:
         ]
         cells = "; ".join(
             f"{one.printed.algorithm} {_ours(one)}, {figure(one, one.printed.mean)}"
-            + ("" if one.verdict == "agrees" else " ≠")
+            + {"agrees": "", "differs": " ≠"}.get(one.verdict, " ?")
             for one in here
         )
         rows.append((f"{paper} {table}", dataset, setting, cells))

@@ -110,6 +110,26 @@ class ResultStore:
         spread = statistics.stdev(values) if known else math.nan
         return Summary(statistics.fmean(values), spread, values)
 
+    def error(self, cell: Cell, score: str) -> float:
+        """The standard error of a score's mean; NaN if it is not known.
+
+        It comes from the repeats. A real stream is the same in all of them, so that the error by
+        its blocks is added.
+        """
+        found = self.summary(cell, score)
+        if found is None:
+            return math.nan
+        by_blocks = [
+            self.runs[cell, seed].scores.get(f"{score}_error", math.nan)
+            for seed in range(self.study.repeats)
+            if (cell, seed) in self.runs
+        ]
+        by_repeats = found.std / math.sqrt(len(found.values))
+        if math.isnan(by_blocks[0]):
+            return by_repeats
+        known = 0.0 if math.isnan(by_repeats) else by_repeats
+        return math.hypot(statistics.fmean(by_blocks), known)
+
     def curve(self, cell: Cell) -> list[float]:
         """The mean curve over the repeats."""
         curves = [
@@ -165,20 +185,23 @@ class ResultStore:
 def fingerprint(study: Study, cell: Cell, contents: dict[str, str]) -> str:
     """A checksum of everything that a cell's runs depend on, its seed apart."""
     learner = asdict(study.learner_plan(cell.learner))
-    for key in ("streams", "printed", "setting", "preprocess", "choice_repeats"):
+    data, labels = asdict(study.data_plan(cell.data)), asdict(cell.labels)
+    for key in ("printed", "setting", "preprocess", "choice_repeats", "needs"):
         del learner[key]  # they say where a cell stands, or stand under "protocol"
+    del learner["streams"], learner["label_rates"], data["streams"], labels["label_rates"]
     preprocess, repeats = study.preprocess_for(cell.learner), study.choice_repeats_for(cell.learner)
     said = {
         "version": __version__,
         "contents": contents.get(cell.data, ""),
-        "data": asdict(study.data_plan(cell.data)),
+        "data": data,
         "stream": asdict(study.stream_plan(cell.stream)),
         "learner": learner,
         "rate": cell.rate,
-        "labels": asdict(cell.labels),
+        "labels": labels,
         "protocol": (preprocess, study.held_out, study.score, study.choose, repeats),
         "width": study.one_width,
         "curve": study.figure in ("time", "loss"),
+        "after": study.after,
     }
     text = json.dumps(said, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

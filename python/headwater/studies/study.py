@@ -1,8 +1,8 @@
 """A study from its file to its report, in a folder that a second call continues with.
 
 The folder holds `choices.jsonl` and `runs.jsonl` (every number, in the order of the plan),
-`table.csv` (and `pairs.csv`, `labels-needed.csv`), `report.md` and `index.html`, `plan.json` (what
-was run: the plan, seeds, versions and checksums). `times.jsonl` and `machine.json` are separate
+`table.csv` (and others), `report.md`, `index.html` and the figures as SVG, `plan.json` (what was
+run: the plan, seeds, versions and checksums). `times.jsonl` and `machine.json` are separate
 because they differ from run to run.
 """
 
@@ -23,9 +23,11 @@ from headwater.errors import ParameterError
 from headwater.learners.whole_file import write_file
 from headwater.studies.comparison import our_cell
 from headwater.studies.executor import Progress, available, execute
+from headwater.studies.figures import figures
 from headwater.studies.papers import read_table
-from headwater.studies.plan import Study, read_study
-from headwater.studies.report import as_csv, markdown, page, section, tables
+from headwater.studies.plan import Study
+from headwater.studies.plan_file import read_study
+from headwater.studies.report import RULE, as_csv, markdown, page, section, tables
 from headwater.studies.results import ResultStore
 
 LIBRARIES = ("numpy", "scipy", "joblib", "matplotlib")
@@ -110,8 +112,12 @@ def write_report(study: Study, store: ResultStore, contents: dict[str, str]) -> 
     for part in tables(study, store):
         write(out / f"{part.name}.csv", as_csv(part.table))
     write(out / "report.md", f"## {study.title}\n\n{markdown(study, store)}")
-    body = section_here(study, store)
-    write(out / "index.html", page(study.title, body, f"headwater study {study.name}"))
+    drawn = figures_here(study, store)
+    body = section(study, store, drawn.values())
+    rule = RULE if study.paper is not None else ""
+    write(out / "index.html", page(study.title, body, f"headwater study {study.name}", rule))
+    for name, svg in drawn.items():
+        write(out / f"{name}.svg", svg)
     plan = {
         "study": asdict(study),
         "seeds": list(range(study.repeats)),
@@ -122,14 +128,14 @@ def write_report(study: Study, store: ResultStore, contents: dict[str, str]) -> 
     write(out / "machine.json", json.dumps(machine(), indent=1) + "\n")
 
 
-def section_here(study: Study, store: ResultStore) -> str:
-    """The report for a page; where there is no matplotlib, without the figure."""
+def figures_here(study: Study, store: ResultStore) -> dict[str, str]:
+    """The figures; where there is no matplotlib, none."""
     try:
-        return section(study, store)
+        return figures(study, store)
     except ModuleNotFoundError as missing:
         if missing.name != "matplotlib":
             raise
-        return section(replace(study, figure=""), store)
+        return {}
 
 
 def machine() -> dict[str, Any]:

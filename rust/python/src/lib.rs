@@ -22,6 +22,7 @@ mod name_cache;
 mod record_batches;
 mod register;
 mod role_reader;
+mod scalars;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -35,6 +36,7 @@ fn split_model<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(String, Bound<'py
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    scalars::find_types(module.py());
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ARITHMETIC", headwater_core::ARITHMETIC)?;
     module.add_class::<decision::Decision>()?;

@@ -16,7 +16,7 @@ use crate::arrays::Arrays;
 use crate::errors::raise;
 use crate::event::PyEvent;
 use crate::files::BETWEEN_LOOKS;
-use crate::name::{EventKey, EventKeys, check_names, name_to_python, read_name};
+use crate::name::{EventKey, KeptNames, name_to_python, read_name};
 
 /// Rows between two readings of the clock.
 const ROWS_A_LOOK: usize = 64;
@@ -51,9 +51,8 @@ impl Register {
 
     fn _observe_one(&self, x: &Bound<'_, PyAny>, time: Option<f64>) -> PyResult<()> {
         let py = x.py();
-        let event = PyEvent::read(x, None)?;
-        check_names(py, &event.keys)?;
-        let names = EventKeys { py, keys: &event.keys };
+        let event = PyEvent::read(x)?;
+        let names = KeptNames { py, kept: &event.kept };
         let values: Vec<f64> = event.buffer.features.iter().map(|feature| feature.value).collect();
         let mut ids = vec![UNKNOWN; values.len()];
         self.lock(py).observe(&mut ids, &values, &names, time).map_err(raise)
@@ -119,9 +118,9 @@ impl Register {
 
     fn _state(&self, name: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
         let py = name.py();
-        let key = [read_name("register", name)?];
+        let key = read_name("register", name)?;
         let register = self.lock(py);
-        let id = register.id(core::Names::name(&EventKeys { py, keys: &key }, 0));
+        let id = register.id(key.name(py));
         Ok(register.state(id).map(core::FeatureState::word))
     }
 
@@ -180,7 +179,7 @@ fn feature_summaries(
 ) -> Vec<core::FeatureSummary> {
     let ids = match only {
         Some(key) => {
-            let id = register.id(core::Names::name(&EventKeys { py, keys: &[key] }, 0));
+            let id = register.id(key.name(py));
             id..id.saturating_add(1)
         }
         None => 0..register.len() as FeatureId,

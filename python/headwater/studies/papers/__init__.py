@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 from headwater.errors import ParameterError
 
+PUBLISHED = ("haphazard",)
+"""Files of numbers that others have published."""
+
 
 class PaperCell(NamedTuple):
     """A number of a table.
@@ -147,6 +150,61 @@ def read_datasets() -> list[PaperDataset]:
             PaperDataset(row["paper"], row["printed"], n, d, d2, classes, name, row["remark"])
         )
     return found
+
+
+class PublishedCell(NamedTuple):
+    """A number that others have published for a method of theirs, for which there is no preset.
+
+    Attributes
+    ----------
+    dataset
+        The data set as it is printed.
+    name
+        Its name in `headwater.datasets`.
+    rows
+        How many rows it has there.
+    setting
+        What else the number depends on, as text.
+    method
+        The method.
+    is_best
+        Whether it is the best of all methods that were compared there, also of those not here.
+    value
+        The number, from 0 to 1.
+    """
+
+    dataset: str
+    name: str
+    rows: int
+    setting: str
+    method: str
+    is_best: bool
+    value: float
+
+
+def read_published(name: str) -> list[PublishedCell]:
+    """Published numbers by the name of their file, in its order; README.md gives their source.
+
+    Examples
+    --------
+    >>> best = [one for one in read_published("haphazard") if one.is_best]
+    >>> best[0].dataset, best[0].setting, best[0].method, best[0].value
+    ('wpbc', '0.25', 'OLVF', 0.581)
+    """
+    if name not in PUBLISHED:
+        raise ParameterError(f"published must be one of {', '.join(PUBLISHED)}, got {name!r}.")
+    return [
+        PublishedCell(
+            dataset=row["dataset"],
+            name=row["name"],
+            rows=int(row["rows"]),
+            setting=row["present"],
+            method=row["method"],
+            is_best=row["best"] == "yes",
+            value=round(float(row["balanced_accuracy"]) / 100, 6),
+        )
+        for row in _rows(f"{name}.csv")
+    ]
 
 
 def _folder() -> Traversable:

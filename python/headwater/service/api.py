@@ -1,0 +1,20 @@
+"""Every operation of the API, in the order of its description; events first, as they come most."""
+
+from headwater.service import events, health, people, questions, sessions, streams, webhook_routes
+from headwater.service.endpoint import Operation
+from headwater.service.health import description
+from headwater.service.openapi import describe
+
+_LISTED: tuple[Operation, ...] = (
+    *events.OPERATIONS,
+    *questions.OPERATIONS,
+    *streams.OPERATIONS,
+    *people.OPERATIONS,
+    *webhook_routes.OPERATIONS,
+    *sessions.OPERATIONS,
+    *health.OPERATIONS,
+)
+
+DOCUMENT = describe([*_LISTED, description({})])
+
+OPERATIONS: tuple[Operation, ...] = (*_LISTED, description(DOCUMENT))
