@@ -184,6 +184,52 @@ class ErrorEstimate:
                 self._sums[2] += weight
                 self._sums[4] += spread
 
+    def count(
+        self, events: int, reached: int, inverse: float, lowest_probability: float = 1.0
+    ) -> None:
+        """Count events of which only sums are known; their answers come by `answer`.
+
+        Parameters
+        ----------
+        events
+            How many.
+        reached
+            How many of them have a probability at or above the floor.
+        inverse
+            The sum of 1/p over those.
+        lowest_probability
+            The lowest of all.
+
+        Examples
+        --------
+        >>> estimate = ErrorEstimate()
+        >>> estimate.count(events=100, reached=100, inverse=1000.0, lowest_probability=0.1)
+        >>> estimate.answer(0.1, wrong=False)
+        >>> estimate.events, estimate.answers
+        (100, 1)
+        """
+        self.events += events
+        self._reached += reached
+        self._sums[0] += inverse
+        self.lowest_probability = min(lowest_probability, self.lowest_probability)
+
+    def add(self, other: "ErrorEstimate") -> None:
+        """Count the events of another estimate too.
+
+        Examples
+        --------
+        >>> monday, tuesday = ErrorEstimate(), ErrorEstimate()
+        >>> monday.update(0.5, asked=True, wrong=True)
+        >>> tuesday.update(0.5, asked=True, wrong=False)
+        >>> monday.add(tuesday)
+        >>> monday.events, monday.value
+        (2, 0.5)
+        """
+        self.count(other.events, other._reached, 0.0, other.lowest_probability)
+        self.answers += other.answers
+        self._wrong += other._wrong
+        self._sums = [a + b for a, b in zip(self._sums, other._sums, strict=True)]
+
     @property
     def value(self) -> float:
         """The error rate over all events (Hájek); NaN without an answer."""

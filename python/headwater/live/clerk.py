@@ -25,6 +25,10 @@ from headwater.live.results import Answered
 from headwater.live.writer import Call, Refused
 from headwater.types import Id, Label
 
+ACTS = (Kind.ANSWER, Kind.VOTE, Kind.SKIP, Kind.UNSURE, Kind.REMOVAL)
+"""What people do."""
+MANY = 1_000_000
+
 
 class Clerk:
     """Hands out the open questions of a stream, and takes what people say."""
@@ -34,11 +38,6 @@ class Clerk:
         self.past = past
         self.leases = Leases()
         self._coin = random.Random()  # which cards are known ones; it moves no model
-
-    @property
-    def now(self) -> float:
-        """The time that counts: it never runs backwards."""
-        return max(self.journal.time, self.journal.clock())
 
     # Time
 
@@ -55,7 +54,7 @@ class Clerk:
         oldest = queue.oldest()
         if oldest is None:
             return None
-        late = settings.deadline is not None and oldest.time + settings.deadline <= self.now
+        late = settings.deadline is not None and oldest.time + settings.deadline <= self.journal.now
         return oldest if late or len(queue) > settings.most_open else None
 
     def _expire(self, question: OpenQuestion) -> None:
@@ -63,6 +62,8 @@ class Clerk:
         alone = not journal.queue.copies(number)
         returned = max(0, journal.settings.desk.overlap - len(question.votes)) if alone else 0
         journal.note(Kind.EXPIRED, None, target=number, data=json.dumps(returned))
+        if journal.spending is not None:
+            journal.spending.returned(journal.time, returned)
         journal.set_question(number, "expired", None)
         journal.open.pop(number, None)
         self.leases.end(number)
@@ -76,6 +77,7 @@ class Clerk:
         self._read_queue(connection)
         self.leases.sweep()
         mine = [one for one in self.leases.of(by) if self._is_here(connection, one, by)][:n]
+        n = min(n, self._may_have(connection, by))
         free = self._free(by)
         while len(mine) < n:
             number = self._draw_known(connection, by, mine)
@@ -89,6 +91,27 @@ class Clerk:
             self.leases.give(number, by, settings.lease_seconds)
         journal.flush(connection)
         return self._cards(connection, mine, by)
+
+    def _may_have(self, connection: Connection, by: str) -> int:
+        """How many cards a person may hold now, by the hours and the person's allowance."""
+        journal = self.journal
+        allowance, now = journal.settings.allowance, journal.now
+        if allowance is None:
+            return MANY
+        if not allowance.is_open(now):
+            return 0
+        person = journal.people.get(by)
+        if allowance.per_person_per_hour is None or person is None:
+            return allowance.per_person_per_hour or MANY
+        f = db.facts.c
+        acts = sa.select(sa.func.count()).where(
+            f.stream == journal.stream,
+            f.person == person,
+            f.time >= now // 3600 * 3600,
+            f.kind.in_(ACTS),
+            sa.or_(f.answer.is_(None), f.kind == Kind.VOTE),
+        )
+        return max(0, allowance.per_person_per_hour - (connection.scalar(acts) or 0))
 
     def _is_here(self, connection: Connection, number: int, by: str) -> bool:
         """Whether a card that a person holds can still be answered."""
@@ -442,7 +465,10 @@ class Clerk:
         """Perhaps a card that somebody else has answered, for this person to answer too."""
         journal = self.journal
         share = journal.settings.desk.known_share
+        spending = journal.spending
         if share <= 0 or self._coin.random() >= share:
+            return None
+        if spending is not None and spending.left(journal.now) == 0:
             return None
         person = journal.person(connection, by)
         assert person is not None
@@ -470,6 +496,8 @@ class Clerk:
             return None
         number: int = self._coin.choice(numbers)
         journal.note(Kind.KNOWN, None, target=number, person=person)
+        if spending is not None:
+            spending.opened(journal.time, 1)
         return number
 
     def _known_facts(
@@ -537,7 +565,7 @@ class Clerk:
             f.stream == journal.stream,
             f.person == person,
             f.time >= since,
-            f.kind.in_((Kind.ANSWER, Kind.VOTE, Kind.SKIP, Kind.UNSURE, Kind.REMOVAL)),
+            f.kind.in_(ACTS),
             f.data.is_(None),  # what settles a dispute is not undone
             sa.or_(f.answer.is_(None), f.kind == Kind.VOTE),
         )

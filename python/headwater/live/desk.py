@@ -158,9 +158,12 @@ class Desk:
         return answered
 
     def _day_start(self) -> float:
-        """When the day began."""
-        now = datetime.fromtimestamp(self._clerk.now, UTC)
-        return now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
+        """When the day began, where the allowance is."""
+        journal = self._live.journal
+        allowance = journal.settings.allowance
+        zone = UTC if allowance is None else allowance.zone
+        today = datetime.fromtimestamp(journal.now, zone)
+        return datetime(today.year, today.month, today.day, tzinfo=zone).timestamp()
 
     def _rows(self, connection: Connection, state: str | None, limit: int) -> list[QuestionRow]:
         journal, leases = self._live.journal, self._clerk.leases

@@ -9,9 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -27,9 +27,11 @@ from headwater.errors import (
 )
 from headwater.learners.base import Learner
 from headwater.live import database as db
+from headwater.live.allowance import Allowance, Spending, coin
 from headwater.live.cards import DeskSettings
 from headwater.live.database import Database
 from headwater.live.open_questions import OpenQuestion, OpenQuestions
+from headwater.live.quality import RESET
 from headwater.live.reading import begin_replay
 from headwater.live.replay import (
     History,
@@ -50,6 +52,7 @@ from headwater.types import Id, Label
 
 WAITING = ("open", "answered", "reopening", "disputed")
 """The states of questions whose frozen inputs may still be needed."""
+ClockKind = Literal["system", "events"]
 ANSWERED = ("answered", "applied", "refused", "settled")
 """The states of questions whose answer counts."""
 SETTLED = "settled"
@@ -67,6 +70,8 @@ class Settings:
     answer_within: float = 0.0
     trained: bool = False  # whether the stream began with a learner that had learned
     desk: DeskSettings = field(default_factory=DeskSettings)
+    allowance: Allowance | None = None
+    clock: ClockKind = "system"
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -74,7 +79,10 @@ class Settings:
     @classmethod
     def from_json(cls, text: str) -> "Settings":
         kept = json.loads(text)
-        return cls(**{**kept, "desk": DeskSettings(**kept.get("desk", {}))})
+        kept["desk"] = DeskSettings(**kept.get("desk", {}))
+        given = kept.get("allowance")
+        kept["allowance"] = None if given is None else Allowance(**given)
+        return cls(**kept)
 
 
 class HeldAnswer(NamedTuple):
@@ -136,7 +144,37 @@ class Journal:
         self.held: dict[int, HeldAnswer] = {}
         self.reopening: set[int] = set()  # whose answer the model still contains
         self.queue = OpenQuestions()
+        self.spending = self._spending()
         self._empty()
+
+    def _spending(self) -> Spending | None:
+        allowance = self.settings.allowance
+        return None if allowance is None else Spending(allowance, self.settings.desk.overlap)
+
+    def change_allowance(self, connection: Connection, allowance: Allowance | None) -> int:
+        """Another allowance counts from now on, for the windows that go on too."""
+        self.settings = replace(self.settings, allowance=allowance)
+        here = sa.update(db.streams).where(db.streams.c.stream == self.stream)
+        connection.execute(here.values(settings=self.settings.to_json()))
+        given = None if allowance is None else allowance.to_dict()
+        number = self.note(Kind.SETTINGS, None, data=json.dumps({"allowance": given}))
+        self.flush(connection)
+        self._recover_spending(connection)
+        return number
+
+    def reset_quality(self, connection: Connection) -> int:
+        """Quality since the last reset begins here."""
+        return self.note(Kind.SETTINGS, None, data=RESET)
+
+    def _recover_spending(self, connection: Connection) -> None:
+        self.spending = self._spending()
+        if self.spending is not None:
+            self.spending.recover(connection, self.stream, self.now)
+
+    @property
+    def now(self) -> float:
+        """The time that counts: it never runs backwards."""
+        return self.time if self.settings.clock == "events" else max(self.time, self.clock())
 
     def _empty(self) -> None:
         self._facts: list[tuple[Any, ...]] = []
@@ -167,6 +205,7 @@ class Journal:
         self.adopt(replayer)
         self.held = self._read_held(connection)
         self.queue = OpenQuestions.recover(connection, self.stream, self.history)
+        self._recover_spending(connection)
         return replayer
 
     def adopt(self, replayer: Replayer) -> None:
@@ -249,12 +288,15 @@ class Journal:
         if known is not None:
             assert id is not None
             return _repeated(x, id, label, known)
-        outcome = None
+        told: dict[str, Any] = {}
         if label is not None:
             self.check_label(label)
-            rate, outcome = (0.0, None) if self._takes_rate else (None, (False, 0.0))
+            rate = 0.0 if self._takes_rate else None
+            told = {} if self._takes_rate else {"outcome": (False, 0.0)}
+        elif self.spending is not None:
+            rate, told = self._allowed(rate, when)
         try:
-            decision = self.learner.decide_one(x, rate=rate, outcome=outcome)
+            decision = self.learner.decide_one(x, rate=rate, **told)
         except HeadwaterError as error:
             raise Refused(error) from None
         body, digest = self.names.encode(x)
@@ -269,9 +311,13 @@ class Journal:
             digest,
         )
         fields = event._asdict()
-        data = self._beside(x, decision, digest, group)
+        data = self._beside(x, decision, digest, group, told.get("reserve", (False,))[0])
         number = self.note(Kind.EVENT, when, key=key, rate=rate, data=data, **fields)
         self._bodies.append((self.stream, number, body))
+        if self.spending is not None:
+            self.spending.forecast.note(self.time)
+            if decision.asked and not self.queue.same(digest):
+                self.spending.opened(self.time, self.settings.desk.overlap)
         if decision.asked or self.settings.answer_within > 0:
             self.keep(number, decision)
         if decision.asked:
@@ -285,11 +331,30 @@ class Journal:
             self._known[key] = event
         return _receipt(event, f"#{number}" if id is None else id)
 
+    def _allowed(
+        self, rate: float | None, when: float | None
+    ) -> tuple[float | None, dict[str, Any]]:
+        """The rate that the allowance leaves for the next event, and the reserve's coin."""
+        assert self.spending is not None
+        now = self.now if when is None else max(self.time, when)
+        allowed = self.spending.rate(now)
+        if allowed is None:
+            return rate, {}
+        rate = allowed if rate is None else min(rate, allowed)
+        a = self.spending.allowance.reserve * rate
+        return rate, {"reserve": (coin(self.stream, self.head + 1) < a, a)} if a > 0 else {}
+
     def _beside(
-        self, x: Mapping[Any, Any], decision: Decision, digest: int, group: str | None
+        self,
+        x: Mapping[Any, Any],
+        decision: Decision,
+        digest: int,
+        group: str | None,
+        reserve: bool,
     ) -> str | None:
         """What else the fact of an event keeps: its group; of a question, how sure it was served,
-        and whether it is a copy of one that is open."""
+        how many cards it has, whether the reserve drew it, and whether it is a copy of one that is
+        open."""
         data: dict[str, Any] = {} if group is None else {"group": group}
         if decision.asked:
             with suppress(HeadwaterError):  # some learners give no probabilities
@@ -298,6 +363,10 @@ class Journal:
                     data["probability"] = given[decision.prediction]
             if self.queue.same(digest):
                 data["copy"] = True
+            if reserve:
+                data["reserve"] = True
+            if self.settings.desk.overlap > 1:
+                data["cards"] = self.settings.desk.overlap
         return json.dumps(data) if data else None
 
     def answer(
@@ -394,7 +463,7 @@ class Journal:
     def note(self, kind: Kind, when: float | None, **columns: Any) -> int:
         """Append a fact; its time never runs backwards."""
         self.head += 1
-        self.time = max(self.time, self.clock() if when is None else when)
+        self.time = self.now if when is None else max(self.time, when)
         get = columns.get
         self._facts.append(
             (
@@ -425,7 +494,7 @@ class Journal:
 
     def hold(self, number: int, target: int, label: Label, person: int | None) -> None:
         self.set_question(target, "answered", number)
-        self.held[number] = HeldAnswer(number, target, label, person, self.time)
+        self.held[number] = HeldAnswer(number, target, label, person, self.clock())
 
     def apply_held(self, connection: Connection, held: HeldAnswer) -> None:
         if held.number in self.held and held.target not in self.reopening:

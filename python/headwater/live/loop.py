@@ -18,15 +18,17 @@ from headwater.errors import EventError, JournalError, LabelError, NoSuchError, 
 from headwater.learners.base import Learner
 from headwater.live import database as db
 from headwater.live import reading
+from headwater.live.allowance import Allowance, AllowanceStatus
 from headwater.live.cards import DeskSettings
 from headwater.live.database import Database, Synchronous
 from headwater.live.deletion import delete_marked, mark_deleted
 from headwater.live.desk import Desk
 from headwater.live.event_record import EventRecord, find_event, question_of
-from headwater.live.journal import Settings
+from headwater.live.journal import ClockKind, Settings
 from headwater.live.live_stream import LiveStream
+from headwater.live.quality import Quality, QualityWindow, quality, quality_curve
 from headwater.live.reading import StreamStatus
-from headwater.live.replay import Kind, header_of, learner_of
+from headwater.live.replay import Kind, header_of, learner_of, takes_rate
 from headwater.live.results import Answered, Receipt
 from headwater.live.writer import Job, Refused, Writer
 from headwater.types import Event, Id, Label
@@ -52,6 +54,8 @@ def open(
     keep_events: float | None = None,
     answer_within: float | None = None,
     desk: DeskSettings | None = None,
+    allowance: Allowance | None = None,
+    clock: ClockKind | None = None,
     synchronous: Synchronous = "full",
 ) -> "Loop":
     """Open a stream of a live database: it is created, or continues where it stopped.
@@ -80,6 +84,12 @@ def open(
         Seconds within which a label may come for an event that was not asked about. 0: none may.
     desk
         How questions are handed out: leases, deadlines, how many people per question.
+    allowance
+        How many questions people can answer; then each event's label rate follows from what is
+        left, for learners whose query rule takes a rate.
+    clock
+        `"events"`: the time is that of the events, which `receive` is given, as for a file of the
+        past. `"system"` (the default of a new stream): it is the computer's.
     synchronous
         SQLite only. `"full"` survives a power cut. `"normal"` survives the death of the process; a
         power cut may lose the last commits.
@@ -112,6 +122,12 @@ def open(
         if not isinstance(desk, DeskSettings):
             raise ParameterError(f"live.open: desk must be DeskSettings, got {desk!r}.")
         chosen["desk"] = desk
+    if allowance is not None and not isinstance(allowance, Allowance):
+        raise ParameterError(f"live.open: allowance must be an Allowance, got {allowance!r}.")
+    if clock not in (None, "system", "events"):
+        raise ParameterError(f'live.open: clock must be "system" or "events", got {clock!r}.')
+    if clock is not None:
+        chosen["clock"] = clock
     if not isinstance(stream, str) or not stream:
         raise ParameterError(f"live.open: stream must be a name, got {stream!r}.")
     with _opening:
@@ -119,7 +135,7 @@ def open(
         shared = _writers.get(database.url)
         writer = shared or Writer(database)
         try:
-            loop = Loop(writer, stream, learner, chosen)
+            loop = Loop(writer, stream, learner, chosen, allowance)
         except BaseException:
             if shared is None:
                 writer.close()
@@ -148,7 +164,12 @@ class Loop:
     """
 
     def __init__(
-        self, writer: Writer, stream: str, learner: Learner | None, chosen: Mapping[str, Any]
+        self,
+        writer: Writer,
+        stream: str,
+        learner: Learner | None,
+        chosen: Mapping[str, Any],
+        allowance: Allowance | None = None,
     ) -> None:
         if learner is not None and not isinstance(learner, Learner):
             raise ParameterError(f"live.open: learner must be a learner, got {learner!r}.")
@@ -156,7 +177,7 @@ class Loop:
         self.stream = stream
         if any(one.name == stream for one in writer.streams):
             raise JournalError(f"{writer.database.name}: stream {stream!r} is open already.")
-        number, settings = self._find_or_create(learner, dict(chosen))
+        number, settings = self._find_or_create(learner, dict(chosen), allowance)
         self._live = LiveStream(writer, number, stream, settings)
         self._live.recover()
         self._journal = self._live.journal
@@ -171,9 +192,15 @@ class Loop:
         writer.streams.append(self._live)
         if self._journal.arithmetic != ARITHMETIC:
             self._do(self._live.upgrade)
+        if allowance is not None and allowance != self._journal.settings.allowance:
+            try:
+                self.change_allowance(allowance)
+            except BaseException:
+                writer.streams.remove(self._live)
+                raise
 
     def _find_or_create(
-        self, learner: Learner | None, chosen: dict[str, Any]
+        self, learner: Learner | None, chosen: dict[str, Any], allowance: Allowance | None
     ) -> tuple[int, Settings]:
         database = self._writer.database
         table = db.streams
@@ -192,7 +219,9 @@ class Loop:
                     " open(..., learner=...)."
                 )
             number = 1 + (connection.scalar(sa.select(sa.func.max(table.c.stream))) or 0)
-            settings = Settings(trained=learner.seen + learner.learned > 0, **chosen)
+            _check_rate(learner, allowance)
+            trained = learner.seen + learner.learned > 0
+            settings = Settings(trained=trained, allowance=allowance, **chosen)
             values = (self.stream, header_of(learner), settings.to_json(), ARITHMETIC, time.time())
             database.insert(connection, table, [(number, *values)])
             if settings.trained:
@@ -344,8 +373,67 @@ class Loop:
                 "change_learner: learner must be a learner that has learned nothing, got"
                 f" {learner!r}."
             )
+        _check_rate(learner, self._journal.settings.allowance)
         header = header_of(learner)
         return self._do(lambda c: self._live.past.change_learner(c, header))
+
+    def change_allowance(self, allowance: Allowance | None) -> int:
+        """Another allowance, or none, from now on; what was used today counts. Returns the fact."""
+        if allowance is not None and not isinstance(allowance, Allowance):
+            raise ParameterError(f"live: allowance must be an Allowance, got {allowance!r}.")
+        _check_rate(self.learner, allowance)
+        return self._do(lambda c: self._journal.change_allowance(c, allowance))
+
+    def reset_quality(self) -> int:
+        """Let `quality("reset")` begin here. Returns the number of the fact."""
+        return self._do(self._journal.reset_quality)
+
+    def quality(self, window: QualityWindow | None = None) -> Quality:
+        """How often predictions are wrong, over all events, with its interval.
+
+        Parameters
+        ----------
+        window
+            `"day"` and `"week"`: the last 24 hours, the last seven days. `"reset"`: since the last
+            `reset_quality` or `change_learner`. None: since the beginning.
+        """
+        if window not in (None, "day", "week", "reset"):
+            raise ParameterError(
+                f'quality: window must be "day", "week", "reset" or None, got {window!r}.'
+            )
+        journal = self._journal
+        with self._reading() as connection:
+            return quality(connection, journal.stream, window, journal.now, self._reserve)
+
+    def quality_curve(self, points: int = 60) -> list[Quality]:
+        """The quality over time: points at equal distances, each over the six distances before."""
+        if isinstance(points, bool) or not isinstance(points, int) or points < 1:
+            raise ParameterError(f"quality_curve: points must be from 1, got {points!r}.")
+        with self._reading() as connection:
+            return quality_curve(connection, self._journal.stream, points, self._reserve)
+
+    @property
+    def allowance(self) -> AllowanceStatus | None:
+        """What is left of the allowance; None if there is none, or none that limits questions."""
+        journal = self._journal
+
+        def status(connection: Connection) -> AllowanceStatus | None:
+            return None if journal.spending is None else journal.spending.status(journal.now)
+
+        return self._do(status)
+
+    @property
+    def _reserve(self) -> float | None:
+        allowance = self._journal.settings.allowance
+        return None if allowance is None else allowance.reserve
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """A connection that sees the database as it is now."""
+        with self._writer.database.connect() as connection:
+            connection = connection.execution_options(read_only=True)
+            with connection.begin():
+                yield connection
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the model contains every correction; whether it does."""
@@ -446,14 +534,6 @@ class Loop:
 
     # Parts
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        """A connection that sees what is committed."""
-        with self._writer.database.connect() as connection:
-            connection = connection.execution_options(read_only=True)
-            with connection.begin():
-                yield connection
-
     def _do(self, call: Callable[[Connection], T], keys: Sequence[str] = ()) -> T:
         done: T = self._writer.carry_out(Job(self._live, call, keys))
         return done
@@ -540,6 +620,15 @@ class Loop:
                 driver.autocommit = True
                 tables = ("facts", "bodies", "names", "questions", "decisions", "people", "chunks")
                 driver.execute(f"VACUUM (FULL) {', '.join(tables)}")
+
+
+def _check_rate(learner: Learner, allowance: Allowance | None) -> None:
+    """An allowance gives each event a rate."""
+    if allowance is not None and allowance.limits_questions and not takes_rate(learner):
+        raise ParameterError(
+            "live: an allowance needs a learner whose query rule takes a rate; that of"
+            f" {learner!r} does not. Take Spring, or Linear with query.Budget."
+        )
 
 
 def _event(x: Any) -> dict[Any, Any]:

@@ -11,13 +11,13 @@ from sqlalchemy import Connection
 
 from headwater._core import EventNames
 from headwater.errors import JournalError, ModelFileError, NoSuchError
-from headwater.evaluation.error_estimate import ErrorEstimate, Interval
+from headwater.evaluation.error_estimate import Interval
 from headwater.learners.base import Learner, from_bytes
 from headwater.live import database as db
 from headwater.live.database import Database
+from headwater.live.quality import whole_estimate
 from headwater.live.replay import History, Kind, Replayer, learner_of, read_names
 from headwater.live.snapshots import SnapshotStore
-from headwater.types import Label
 
 
 class StreamStatus(NamedTuple):
@@ -178,32 +178,6 @@ def _changed_learner(history: History) -> bool:
     return any(change.kind is Kind.LEARNER for change in history.changes)
 
 
-def quality(connection: Connection, stream: int, history: History) -> ErrorEstimate:
-    """The share of wrong predictions over all events, from the labels asked for and known."""
-    f = db.facts.c
-    here = f.stream == stream
-    applied = sa.select(f.number, f.target, f.answer, f.label).where(here, f.kind == Kind.APPLIED)
-    said: dict[int, Label | None] = {}
-    for number, target, answer, label in connection.execute(applied):
-        if answer not in history.retracted:
-            said[target] = history.label(number, answer, label)
-    estimate = ErrorEstimate()
-    events = sa.select(f.number, f.asked, f.probability, f.prediction, f.label)
-    for number, asked, probability, prediction, label in connection.execute(
-        events.where(here, f.kind == Kind.EVENT)
-    ):
-        if number in history.removed:
-            continue
-        guess = None if prediction is None else history.named(number, json.loads(prediction))
-        if label is not None:  # it came with its label: known for certain
-            estimate.update(1.0, True, guess != history.label(number, number, label))
-        elif asked and number in said:
-            estimate.update(probability, True, guess != said[number])
-        else:
-            estimate.update(probability, bool(asked), None)
-    return estimate
-
-
 def status(database: Database, connection: Connection, stream: int, last: int = 5) -> StreamStatus:
     """Counts, quality and the last facts of a stream."""
     f, q = db.facts.c, db.questions.c
@@ -216,7 +190,7 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
     told = count.where(here, f.kind == Kind.EVENT, f.label.is_not(None))
     applied = count.where(here, f.kind == Kind.APPLIED)
     newest = sa.select(f.number, f.kind, f.time).where(here).order_by(f.number.desc()).limit(last)
-    estimate = None if learner.task == "regression" else quality(connection, stream, history)
+    estimate = None if learner.task == "regression" else whole_estimate(connection, stream, history)
     known = estimate is not None and estimate.answers > 0
     return StreamStatus(
         stream=connection.scalars(

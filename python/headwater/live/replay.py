@@ -281,6 +281,24 @@ def _same_kind(one: Label, other: Label) -> bool:
     return isinstance(one, bool) == isinstance(other, bool)
 
 
+def first_fact(connection: Connection, stream: int, time: float) -> int:
+    """The number of the first fact at a time or later; one more than the last if there is none.
+
+    The times of facts never run backwards, so it is found by bisection.
+    """
+    c = db.facts.c
+    here = c.stream == stream
+    low, high = 1, 1 + (connection.scalar(sa.select(sa.func.max(c.number)).where(here)) or 0)
+    when = sa.select(c.time).where(here, c.number == sa.bindparam("middle"))
+    while low < high:
+        middle = (low + high) // 2
+        if connection.scalars(when, {"middle": middle}).one() >= time:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 def label_of(text: str | None) -> Label | None:
     return None if text is None else json.loads(text)
 

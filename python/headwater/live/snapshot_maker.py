@@ -143,7 +143,7 @@ class SnapshotMaker:
         """
         journal = self.journal
         f = db.facts.c
-        horizon = journal.clock() - journal.settings.keep_events
+        horizon = journal.now - journal.settings.keep_events
         events = (f.stream == journal.stream) & (f.kind == Kind.EVENT)
         oldest = connection.scalar(
             sa.select(sa.func.min(f.number)).where(events, f.time >= horizon)
@@ -170,7 +170,7 @@ class SnapshotMaker:
             old = (c.stream == journal.stream) & (c.number <= base) & c.number.not_in(waiting)
             connection.execute(sa.delete(table).where(old))
         if journal.settings.answer_within > 0:
-            late = journal.clock() - journal.settings.answer_within
+            late = journal.now - journal.settings.answer_within
             unasked = sa.select(f.number).where(
                 f.stream == journal.stream,
                 f.kind == Kind.EVENT,

@@ -293,6 +293,8 @@ impl Learner {
     /// most questions of `query.Quantile` are then R + 2√R + 4, R the sum of all rates. `outcome` is the
     /// pair (asked, probability) of an earlier run that is repeated: it stands in place of what the rule
     /// says, also against its limit, and the rule goes on from it. The coin is drawn all the same.
+    /// `reserve` is the pair (hit, a) of a coin of the caller's own that comes up with probability a: the
+    /// label is asked for if the rule or that coin says so, with probability p + a·(1 − p).
     ///
     /// Examples
     /// --------
@@ -304,16 +306,20 @@ impl Learner {
     /// Decision(prediction=False, margin=0, query_probability=0.25, asked=False)
     /// >>> hw.Spring().decide_one({"rain": 1.0}, rate=0.0).asked
     /// False
-    #[pyo3(signature = (x, *, rate=None, outcome=None))]
+    /// >>> hw.Linear(query=hw.query.Random(0.5)).decide_one({}, reserve=(True, 0.2))
+    /// Decision(prediction=False, margin=0, query_probability=0.6, asked=True)
+    #[pyo3(signature = (x, *, rate=None, outcome=None, reserve=None))]
     fn decide_one(
         &self,
         x: &Bound<'_, PyAny>,
         rate: Option<&Bound<'_, PyAny>>,
         outcome: Option<&Bound<'_, PyAny>>,
+        reserve: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let told = core::Told {
             rate: rate.map(read_rate).transpose()?,
-            outcome: outcome.map(read_outcome).transpose()?,
+            outcome: outcome.map(|one| read_outcome(one, "outcome")).transpose()?,
+            reserve: reserve.map(|one| read_outcome(one, "reserve")).transpose()?,
         };
         let ((given, decided, label, maker), event) = self.on_event(x, |inner, event, names| {
             let values = event.buffer.features.iter().map(|feature| feature.value);
@@ -688,10 +694,10 @@ fn read_rate(rate: &Bound<'_, PyAny>) -> PyResult<f64> {
     })
 }
 
-fn read_outcome(outcome: &Bound<'_, PyAny>) -> PyResult<(bool, f64)> {
+fn read_outcome(outcome: &Bound<'_, PyAny>, name: &str) -> PyResult<(bool, f64)> {
     outcome.extract::<(bool, f64)>().map_err(|_| {
         ParameterError::new_err(format!(
-            "decide_one: outcome must be (asked, probability), a bool and a number from 0 to 1, got {}.",
+            "decide_one: {name} must be (asked, probability), a bool and a number from 0 to 1, got {}.",
             shown(outcome)
         ))
     })

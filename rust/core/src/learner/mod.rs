@@ -317,6 +317,13 @@ impl Learner {
                 );
             }
         }
+        if let Some((_, a)) =
+            told.reserve.filter(|(hit, a)| !(0.0..=1.0).contains(a) || *hit && *a == 0.0)
+        {
+            return refused(format!(
+                "the probability of a reserve must be a number from 0 to 1, above 0 if it asks, got {a}."
+            ));
+        }
         match told.outcome {
             Some((_, probability)) if !(0.0..=1.0).contains(&probability) => refused(format!(
                 "the probability of an outcome must be a number from 0 to 1, got {probability}."

@@ -78,12 +78,18 @@ pub struct Told {
     /// Whether its label was asked for and with which probability, as it was logged: it stands in place of
     /// what the rule says, and the rule's state follows it.
     pub outcome: Option<(bool, f64)>,
+    /// A coin of the caller's own, which asks beside the rule: whether it came up, and with which
+    /// probability a. The label is asked for with p + a·(1 − p).
+    pub reserve: Option<(bool, f64)>,
 }
 
 impl Told {
-    /// The logged outcome if there is one, else what the rule says.
-    fn or(self, said: (bool, f64)) -> (bool, f64) {
-        self.outcome.unwrap_or(said)
+    /// The logged outcome if there is one, else what the rule or the caller's coin says.
+    fn or(self, (asks, p): (bool, f64)) -> (bool, f64) {
+        self.outcome.unwrap_or(match self.reserve {
+            Some((hit, a)) => (asks || hit, p + a * (1.0 - p)),
+            None => (asks, p),
+        })
     }
 }
 
@@ -680,7 +686,7 @@ mod tests {
                 for _ in 0..20_000 {
                     t += 1;
                     let (confidence, coin) = (coins.uniform(), coins.uniform());
-                    let told = Told { rate: Some(rate), outcome: None };
+                    let told = Told { rate: Some(rate), ..Told::default() };
                     asked += u64::from(query.ask(&at(t, asked, confidence), coin, told).0);
                 }
                 (asked - before) as f64 / 20_000.0
@@ -707,7 +713,7 @@ mod tests {
                     if u < 0.2 { f64::from(u8::from(u < 0.1)) } else { numbers.uniform() * u };
                 sum += rate;
                 let context = QueryContext { learned: t / 50, ..at(t, asked, u.powi(9)) };
-                let told = Told { rate: Some(rate), outcome: None };
+                let told = Told { rate: Some(rate), ..Told::default() };
                 asked += u64::from(query.ask(&context, numbers.uniform(), told).0);
                 assert!(asked as f64 <= sum + 2.0 * sum.sqrt() + 4.0 + 1e-9, "{asked} of {sum}");
             }
@@ -726,8 +732,11 @@ mod tests {
                 let context = at(t, asked, numbers.uniform().powi(3));
                 let rate = (first.takes_rate() && t % 3 == 0).then(|| numbers.uniform() / 4.0);
                 let coin = numbers.uniform();
-                let said = first.ask(&context, coin, Told { rate, outcome: None });
-                assert_eq!(again.ask(&context, coin, Told { rate, outcome: Some(said) }), said);
+                let said = first.ask(&context, coin, Told { rate, ..Told::default() });
+                assert_eq!(
+                    again.ask(&context, coin, Told { rate, outcome: Some(said), reserve: None }),
+                    said
+                );
                 assert_eq!(again.state(), first.state());
                 asked += u64::from(said.0);
             }
@@ -739,12 +748,33 @@ mod tests {
         for rule in RATED {
             let (mut yes, mut no) = (fresh(rule), fresh(rule));
             for t in 1..=50 {
-                let told = |asked| Told { rate: None, outcome: Some((asked, 0.5)) };
+                let told = |asked| Told { outcome: Some((asked, 0.5)), ..Told::default() };
                 assert_eq!(yes.ask(&at(t, t - 1, 1.0), 0.999, told(true)), (true, 0.5));
                 assert_eq!(no.ask(&at(t, 0, 1.0), 0.0, told(false)), (false, 0.5));
             }
             let moves = matches!(rule, QueryRule::Budget { .. } | QueryRule::Quantile { .. });
             assert_eq!(yes.state() != no.state(), moves, "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn a_reserve_asks_beside_the_rule_and_the_state_follows_what_was_asked() {
+        for rule in RATED {
+            let (mut first, mut again) = (fresh(rule), fresh(rule));
+            let (mut plain, mut numbers) = (fresh(rule), Generator::from_seed(3));
+            let mut asked = 0;
+            for t in 1..=200 {
+                let context = at(t, asked, numbers.uniform());
+                let (coin, hit) = (numbers.uniform(), numbers.uniform() < 0.1);
+                let said = plain.ask(&context, coin, Told::default());
+                let reserve = Some((hit, 0.1));
+                let both = first.ask(&context, coin, Told { reserve, ..Told::default() });
+                assert_eq!(both, (said.0 || hit, said.1 + 0.1 * (1.0 - said.1)));
+                again.ask(&context, coin, Told { outcome: Some(both), ..Told::default() });
+                assert_eq!(first.state(), again.state());
+                plain = first;
+                asked += u64::from(both.0);
+            }
         }
     }
 
@@ -759,7 +789,7 @@ mod tests {
                 other => panic!("{other:?}"),
             };
             let before = numbers(&query);
-            let never = Told { rate: Some(0.0), outcome: None };
+            let never = Told { rate: Some(0.0), ..Told::default() };
             assert_eq!(query.ask(&at(2, 1, 9.0), 0.0, never), (false, 0.0));
             assert_eq!(numbers(&query), before);
         }

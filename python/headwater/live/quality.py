@@ -1,0 +1,197 @@
+"""Honest quality: the share of wrong predictions over all events, from the labels asked for.
+
+Events that came with their label are known for certain. Labels that came later without a question
+are left out: who sends them may have chosen which. Nothing is inferred about events that were
+hardly ever asked about: those whose probability is below a twentieth of their rate, or below half
+of the reserve's if that is less.
+"""
+
+import json
+from typing import Literal, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from headwater.evaluation.error_estimate import FLOOR, ErrorEstimate, Interval
+from headwater.live import database as db
+from headwater.live.replay import History, Kind, first_fact
+from headwater.types import Label
+
+QualityWindow = Literal["day", "week", "reset"]
+SECONDS = {"day": 86_400.0, "week": 7 * 86_400.0}
+SHARE = 0.05
+"""The floor as a share of the rate: half of the usual reserve."""
+TRAILING = 6
+"""Points of a curve whose events each point takes together."""
+
+
+class Quality(NamedTuple):
+    """How often predictions are wrong, over all events of a window.
+
+    Examples
+    --------
+    >>> quality = Quality(0.08, Interval(0.06, 0.11), 10_000, 200, 0.0)
+    >>> quality.is_above(0.05), quality.is_above(0.1)
+    (True, False)
+    """
+
+    error: float | None
+    """The estimated share of wrong predictions; None if no label is known."""
+    interval: Interval
+    """It contains the true share with 95 % confidence; 0 to 1 if nothing is known."""
+    events: int
+    labels: int
+    """The labels that it is estimated from."""
+    since: float
+    """The beginning of the window, in seconds since 1970."""
+
+    def is_above(self, line: float) -> bool:
+        """Whether the error is above a line for all that is known: the interval is above it."""
+        return self.interval.low > line
+
+
+def quality(
+    connection: Connection,
+    stream: int,
+    window: QualityWindow | None,
+    now: float,
+    reserve: float | None = None,
+) -> Quality:
+    """The quality of a window that ends now."""
+    history = History.read(connection, stream)
+    first = _first(connection, stream, window, now)
+    estimate = _Reading(connection, stream, history, first, reserve).estimate(first, None)
+    return _told(estimate, _time(connection, stream, first))
+
+
+def quality_curve(
+    connection: Connection, stream: int, points: int, reserve: float | None = None
+) -> list[Quality]:
+    """The quality over time: points at equal distances, each of a tenth of the time before it."""
+    f = db.facts.c
+    history = History.read(connection, stream)
+    ends = sa.select(sa.func.min(f.time), sa.func.max(f.time)).where(f.stream == stream)
+    begin, end = connection.execute(ends).one()
+    if begin is None or end <= begin:
+        return []
+    times = [begin + (end - begin) * step / points for step in range(points)]
+    firsts = [first_fact(connection, stream, time) for time in times]
+    lasts = [*firsts[1:], None]
+    reading = _Reading(connection, stream, history, firsts[0], reserve)
+    parts = [reading.estimate(*edges) for edges in zip(firsts, lasts, strict=True)]
+    curve = []
+    for point in range(points):
+        since = max(0, point + 1 - TRAILING)
+        taken = ErrorEstimate(floor=0.0)
+        for part in parts[since : point + 1]:
+            taken.add(part)
+        curve.append(_told(taken, times[since]))
+    return curve
+
+
+def whole_estimate(connection: Connection, stream: int, history: History) -> ErrorEstimate:
+    """The estimate over all events."""
+    return _Reading(connection, stream, history, 1, None).estimate(1, None)
+
+
+def _told(estimate: ErrorEstimate, since: float) -> Quality:
+    known = estimate.answers > 0 and estimate.value == estimate.value
+    error = float(estimate.value) if known else None
+    return Quality(error, estimate.interval, estimate.events, estimate.answers, since)
+
+
+def _first(connection: Connection, stream: int, window: QualityWindow | None, now: float) -> int:
+    """The first fact of a window."""
+    if window is None:
+        return 1
+    if window == "reset":
+        f = db.facts.c
+        resets = sa.select(sa.func.max(f.number)).where(
+            f.stream == stream,
+            sa.or_(f.kind == Kind.LEARNER, (f.kind == Kind.SETTINGS) & (f.data == RESET)),
+        )
+        return 1 + (connection.scalar(resets) or 0)
+    return first_fact(connection, stream, now - SECONDS[window])
+
+
+RESET = json.dumps({"quality": "reset"})
+"""The data of the fact from which on `"reset"` counts."""
+
+
+def _time(connection: Connection, stream: int, first: int) -> float:
+    f = db.facts.c
+    found = sa.select(f.time).where(f.stream == stream, f.number == first)
+    return float(connection.scalar(found) or 0.0)
+
+
+class _Reading:
+    """The events of a stream from a fact on, and the labels that are known of them."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        stream: int,
+        history: History,
+        first: int,
+        reserve: float | None,
+    ) -> None:
+        self.connection = connection
+        self.history = history
+        f = db.facts.c
+        self.here = (f.stream == stream) & (f.kind == Kind.EVENT)
+        share = SHARE if not reserve else min(SHARE, reserve / 2)
+        counts = sa.select(sa.func.count(), sa.func.count().filter(f.asked)).select_from(db.facts)
+        events, asked = connection.execute(counts.where(self.here, f.number >= first)).one()
+        floor = min(FLOOR, SHARE * asked / max(1, events))
+        lowest = sa.case((f.rate.is_(None), sa.literal(floor)), else_=share * f.rate)
+        self.is_reached = (f.probability > 0) & (f.probability >= lowest)
+        self.labels: dict[int, Label | None] = {}
+        applied = sa.select(f.number, f.target, f.answer, f.label).where(
+            f.stream == stream, f.kind == Kind.APPLIED, f.target >= first
+        )
+        for number, target, answer, label in connection.execute(applied):
+            if answer not in history.retracted:
+                self.labels[target] = history.label(number, answer, label)
+
+    def estimate(self, first: int, end: int | None) -> ErrorEstimate:
+        """The estimate over the events from one fact to before another."""
+        f, connection = db.facts.c, self.connection
+        some = self.here & (f.number >= first)
+        if end is not None:
+            some &= f.number < end
+        estimate = ErrorEstimate(floor=0.0)
+        reached = sa.and_(self.is_reached, f.label.is_(None))
+        sums = sa.select(
+            sa.func.count().filter(f.label.is_(None)),
+            sa.func.count().filter(reached),
+            sa.func.sum(sa.case((reached, 1 / f.probability), else_=0.0)),
+            sa.func.min(f.probability).filter(f.label.is_(None)),
+        ).select_from(db.facts)
+        events, count, inverse, lowest = connection.execute(sums.where(some)).one()
+        estimate.count(events, count, float(inverse or 0.0), 1.0 if lowest is None else lowest)
+        columns = (f.number, f.asked, f.probability, f.prediction, f.label, self.is_reached)
+        known = sa.select(*columns).where(some, sa.or_(f.asked, f.label.is_not(None)))
+        for number, asked, p, prediction, label, is_reached in connection.execute(known):
+            if number in self.history.removed:
+                continue
+            guess = None
+            if prediction is not None:
+                guess = self.history.named(number, json.loads(prediction))
+            if label is not None:
+                if number not in self.history.retracted:
+                    estimate.update(1.0, True, guess != self.history.label(number, number, label))
+            elif asked and is_reached and number in self.labels:
+                estimate.answer(p, guess != self.labels[number])
+        self._without_removed(estimate, some)
+        return estimate
+
+    def _without_removed(self, estimate: ErrorEstimate, some: sa.ColumnElement[bool]) -> None:
+        """Events that should not have come do not count."""
+        f = db.facts.c
+        removed = sorted(self.history.removed)
+        for start in range(0, len(removed), 500):
+            found = sa.select(f.probability, self.is_reached).where(
+                some, f.label.is_(None), f.number.in_(removed[start : start + 500])
+            )
+            for p, is_reached in self.connection.execute(found):
+                estimate.count(-1, -int(is_reached), -1 / p if is_reached else 0.0)
