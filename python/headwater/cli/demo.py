@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from headwater.demo.five_learners import Demo
 
+PLANT_SEED = 4
+"""A plant with an event every five minutes, in which there is much to see."""
+
 
 @click.command(cls=Command, example="headwater demo --seed 1")
 @click.option(
@@ -37,12 +40,44 @@ if TYPE_CHECKING:
     show_default=True,
     help="Where the page with the plots is written.",
 )
-def demo(seed: int, events: int, out: Path) -> None:
+@click.option("--live", is_flag=True, help="A simulated plant that you can help, in a browser.")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    help="With --live: stop after so many minutes.  [default: at Ctrl-C]",
+)
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=1),
+    default=60.0,
+    show_default=True,
+    help="With --live: how much faster than in life time passes.",
+)
+@click.option(
+    "--port", type=int, default=8420, show_default=True, help="With --live: the port of the pages."
+)
+def demo(
+    seed: int,
+    events: int,
+    out: Path,
+    live: bool,
+    minutes: float | None,
+    speed: float,
+    port: int,
+) -> None:
     """Watch five learners on a sensor network that grows while it runs.
 
     One gets every label, three choose which tenth to ask for, and one uses only one label in
     fifty. Prints the cost and the result of each of them, and writes a page with plots.
+
+    With --live: a plant whose sensors come and go, at sixty times real time. Simulated experts
+    answer most questions; you answer others in a browser, and overrule them.
     """
+    if live:
+        from headwater.cli.demo_live import run_plant
+
+        run_plant(seed or PLANT_SEED, minutes, speed, port)
+        return
     from rich.console import Console
 
     from headwater.demo.tables import learner_table, sensor_table, verdict

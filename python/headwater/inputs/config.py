@@ -73,8 +73,17 @@ SCHEMA: dict[str, Section] = {
     "labels": Section(
         "How a label is shown to people.",
         {},
-        free=Key("a text", "the name that people see for this label"),
-        later=True,
+        free=Key("a text", "the name that people see for this label, `name [k]` with its key"),
+    ),
+    "fields": Section(
+        "How a feature of this name is shown to people.",
+        {
+            "label": Key("a text", "the name that people see"),
+            "unit": Key("a text", "the unit behind its values"),
+            "format": Key("a text", "how its numbers are written, as Python's format(): .1f"),
+            "hidden": Key("true or false", "whether cards leave it out"),
+        },
+        named=True,
     ),
     "allowance": Section(
         "How many questions people can answer.",

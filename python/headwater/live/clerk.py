@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from headwater.errors import AnswerError
 from headwater.live import database as db
-from headwater.live.cards import Card, Dispute, reason
+from headwater.live.cards import Card, Dispute, event_id, reason
 from headwater.live.journal import ANSWERED, SETTLED, Journal
 from headwater.live.leases import Leases
 from headwater.live.open_questions import OpenQuestion, Vote
@@ -23,7 +23,7 @@ from headwater.live.past import Past
 from headwater.live.replay import Kind, label_text
 from headwater.live.results import Answered
 from headwater.live.writer import Call, Refused
-from headwater.types import Id, Label
+from headwater.types import Label
 
 ACTS = (Kind.ANSWER, Kind.VOTE, Kind.SKIP, Kind.UNSURE, Kind.REMOVAL)
 """What people do."""
@@ -556,7 +556,9 @@ class Clerk:
 
     # Undo
 
-    def undo(self, connection: Connection, by: str, since: float) -> Answered:
+    def undo(
+        self, connection: Connection, by: str, since: float, question: int | None = None
+    ) -> Answered:
         """Take a person's last act since a moment back; the card is this person's again."""
         journal, f = self.journal, db.facts.c
         journal.flush(connection)
@@ -569,12 +571,19 @@ class Clerk:
             f.data.is_(None),  # what settles a dispute is not undone
             sa.or_(f.answer.is_(None), f.kind == Kind.VOTE),
         )
+        if question is not None:
+            acts = acts.where(f.target == question)
+        found = False
         for row in connection.execute(acts.order_by(f.number.desc()).limit(10_000)):
+            found = True
             if person is not None and not self._is_undone(connection, row.target, row.number):
                 undo = self._undo(connection, Kind(row.kind), row, by, person)
                 if undo is not None:
                     self.leases.give(undo.question, by, journal.settings.desk.lease_seconds)
                     return undo
+        if question is not None and found:
+            state, _ = journal.question(connection, question)
+            return Answered(question, question, state, True)
         raise Refused(AnswerError(f"undo: there is nothing of {by} today that can be undone."))
 
     def _is_undone(self, connection: Connection, target: int, number: int) -> bool:
@@ -661,8 +670,3 @@ class Clerk:
             if question is not None and (kind is Kind.REMOVAL or question[1] == fact):
                 following.append((fact, target))
         return following
-
-
-def event_id(number: int, key: str | None) -> Id:
-    """The id of an event, or the one that it was given."""
-    return f"#{number}" if key is None else json.loads(key)

@@ -10,8 +10,7 @@ from sqlalchemy import Connection
 
 from headwater.errors import LabelError, ParameterError
 from headwater.live import database as db
-from headwater.live.cards import Card, Dispute, PersonStatus, QuestionRow, reason
-from headwater.live.clerk import event_id
+from headwater.live.cards import Card, Dispute, PersonStatus, QuestionRow, event_id, reason
 from headwater.live.journal import ANSWERED
 from headwater.live.live_stream import LiveStream
 from headwater.live.people import people_status
@@ -97,14 +96,16 @@ class Desk:
         target, name = _question(question), _name(by)
         return self._act(lambda c: self._clerk.release(c, target, name))
 
-    def undo(self, *, by: str) -> Answered:
+    def undo(self, *, by: str, question: Card | int | None = None) -> Answered:
         """Take this person's last act back: an answer, a skip, an unsure or a bad event.
 
         Called again it takes back the one before, down to the first of the day. The card is this
-        person's again. An AnswerError if there is nothing.
+        person's again. An AnswerError if there is nothing. With a `question` it takes back the last
+        act about that one; sent again it is `repeated` and changes nothing.
         """
         name = _name(by)
-        return self._act(lambda c: self._clerk.undo(c, name, self._day_start()))
+        target = None if question is None else _question(question)
+        return self._act(lambda c: self._clerk.undo(c, name, self._day_start(), target))
 
     def settle(self, question: int, label: Label, *, by: str) -> Answered:
         """Say which label counts of a question on which those asked do not agree."""
@@ -131,6 +132,17 @@ class Desk:
         name = None if by is None else _name(by)
         count: int = self._do(lambda c: self._clerk.waiting(c, name))
         return count
+
+    def oldest(self) -> float | None:
+        """When the event came whose question waits longest, in seconds since 1970."""
+        queue = self._live.journal.queue
+
+        def read(connection: Connection) -> float | None:
+            oldest = queue.oldest()
+            return None if oldest is None else oldest.time
+
+        time: float | None = self._do(read)
+        return time
 
     def questions(self, state: str | None = "open", limit: int = 100) -> list[QuestionRow]:
         """Questions in a state, or in any (None), the newest first.

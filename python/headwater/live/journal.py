@@ -295,7 +295,10 @@ class Journal:
             told = {} if self._takes_rate else {"outcome": (False, 0.0)}
         elif self.spending is not None:
             rate, told = self._allowed(rate, when)
+        when = self.now if when is None else max(self.time, when)
         try:
+            if self.learner.track:
+                self.learner.tell_time(when)
             decision = self.learner.decide_one(x, rate=rate, **told)
         except HeadwaterError as error:
             raise Refused(error) from None
@@ -414,6 +417,12 @@ class Journal:
         number = self.note_answer(target, label, person, key, answer, settled)
         state = self._apply(number, target, label, decision, settled)
         return Answered(number, target, state, False)
+
+    def apply_all_held(self, connection: Connection) -> int:
+        before = len(self.held)
+        for held in list(self.held.values()):
+            self.apply_held(connection, held)
+        return before - len(self.held)
 
     def apply_held_of(self, connection: Connection, person: int | None) -> None:
         """Learn the answers of a person who goes on."""

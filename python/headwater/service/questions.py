@@ -150,7 +150,7 @@ async def correct(call: Call) -> Labelled:
     by, loop, number = person_of(call, body.by), call.loop, number_of(call, "a")
 
     def put() -> Answered:
-        question = loop.question_of(number)
+        question = loop.question_answered_by(number)
         if not call.caller.allows("admin"):
             acts = loop.find(f"#{question}").answers
             if not any(one.number == number and one.person == by for one in acts):

@@ -20,7 +20,9 @@ mod lock;
 mod name;
 mod name_cache;
 mod record_batches;
+mod register;
 mod role_reader;
+mod scalars;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -34,11 +36,13 @@ fn split_model<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(String, Bound<'py
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    scalars::find_types(module.py());
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ARITHMETIC", headwater_core::ARITHMETIC)?;
     module.add_class::<decision::Decision>()?;
     module.add_class::<event_names::EventNames>()?;
     module.add_class::<learner::Learner>()?;
+    module.add_class::<register::Register>()?;
     module.add_class::<files::EventReader>()?;
     module.add_class::<role_reader::RoleReader>()?;
     module.add_function(wrap_pyfunction!(role_reader::read_columns, module)?)?;

@@ -18,6 +18,10 @@ pub struct EventBuffer {
     pub(super) pending: bool,
     /// The positions of the new names that have room, in the order of their ids.
     pub(super) new: Vec<usize>,
+    /// For a register: the values as they came,
+    pub(super) raw: Vec<f64>,
+    /// and whether they have yet to be counted.
+    pub(super) untracked: bool,
     /// What the model uses, if that is not just the features: see [`Self::inputs`].
     pub(super) expanded: Option<Vec<FeatureValue>>,
 }
@@ -25,6 +29,14 @@ pub struct EventBuffer {
 impl EventBuffer {
     pub fn new(features: Vec<FeatureValue>) -> Self {
         Self { features, ..Self::default() }
+    }
+
+    /// Forget the last event, whatever became of it; the memory is kept.
+    pub fn clear(&mut self) {
+        self.features.clear();
+        self.presence.clear();
+        self.new.clear();
+        self.pending = false;
     }
 
     /// The event as the model uses it: the features, with a scaler a value and a presence of each, and the

@@ -1,0 +1,154 @@
+"""A card as the labelling page shows it: the event, not the vector."""
+
+import math
+from datetime import tzinfo
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from headwater.live import Card
+from headwater.service.pages.drawing import spark
+from headwater.service.pages.fields import CardLayout, Field
+from headwater.service.pages.known import Known, KnownFeatures
+from headwater.service.pages.wording import ago, moment, number, plain
+
+MOST_VALUES = 24
+"""Values on a card; of more than that, the most unusual are shown."""
+MOST_ABSENT = 4
+LONG_TEXT = 40
+"""A text of more characters gets lines of its own."""
+UNUSUAL = 3.0
+"""How many spreads from its mean a value is called unusual."""
+
+
+class ValueView(NamedTuple):
+    """One value of a card."""
+
+    name: str
+    title: str
+    amount: str
+    unit: str = ""
+    is_new: bool = False
+    zero: bool = False
+    absent: bool = False
+    unusual: str = ""
+    recent: str = ""
+    spark: Markup = Markup()
+
+    @property
+    def kinds(self) -> str:
+        kinds = {"zero": self.zero, "absent": self.absent, "unusual": bool(self.unusual)}
+        return " ".join(name for name, holds in kinds.items() if holds)
+
+
+class TextView(NamedTuple):
+    """A long text of a card."""
+
+    name: str
+    text: str
+
+
+class CardView(NamedTuple):
+    """A card, ready to be written."""
+
+    question: int
+    title: str
+    when: str
+    group: str
+    copies: int
+    address: str
+    texts: list[TextView]
+    values: list[ValueView]
+    left_out: int
+
+
+def card_view(
+    card: Card,
+    known: KnownFeatures,
+    *,
+    layout: CardLayout,
+    address: str = "",
+    now: float,
+    zone: tzinfo | None = None,
+) -> CardView:
+    """What a page shows of a card."""
+    texts, values, how_unusual = [], [], []
+    for name, value in card.features.items():
+        field = layout.field(name) or Field()
+        if field.hidden:
+            continue
+        if isinstance(value, str) and len(value) > LONG_TEXT:
+            texts.append(TextView(layout.title(name), plain(value)))
+            continue
+        about = known.get(name)
+        values.append(_value(name, value, about, field, layout))
+        how_unusual.append(math.inf if about is None else about.spreads(value))
+    left_out = len(values) - MOST_VALUES
+    if left_out > 0:
+        ranked = sorted(range(len(values)), key=lambda i: (-how_unusual[i], i))
+        values = [values[i] for i in sorted(ranked[:MOST_VALUES])]
+    missed = [name for name in known.usual() if name not in card.features]
+    for name in missed[:MOST_ABSENT]:
+        if not (layout.field(name) or Field()).hidden:
+            values.append(_absent(name, known.get(name), layout))
+    return CardView(
+        question=card.question,
+        title=plain(card.event),
+        when=f"{moment(card.time, zone, now)}, {ago(card.time, now)}",
+        group="" if card.group is None else plain(card.group),
+        copies=card.copies,
+        address=address,
+        texts=texts,
+        values=values,
+        left_out=max(0, left_out),
+    )
+
+
+def _value(
+    name: Any, value: Any, about: Known | None, field: Field, layout: CardLayout
+) -> ValueView:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    unusual, recent = "", ""
+    drawn = Markup()
+    if is_number:
+        drawn = spark(() if about is None else about.recent, float(value))
+    if about is not None and is_number:
+        spreads = about.spreads(value)
+        if spreads > UNUSUAL:
+            side = "above" if value > about.mean else "below"
+            unusual = f"{min(spreads, 999):.1f} spreads {side} its mean"
+        if len(about.recent) > 1:
+            recent = f"recently {number(min(about.recent))} to {number(max(about.recent))}"
+            recent += f"; {unusual}" if unusual else ""
+    return ValueView(
+        name=layout.title(name),
+        title=plain(name),
+        amount=written(value, field),
+        unit=plain(field.unit),
+        is_new=about is None or about.state == "new",
+        zero=is_number and value == 0,
+        unusual=unusual,
+        recent=recent,
+        spark=drawn,
+    )
+
+
+def _absent(name: Any, about: Known | None, layout: CardLayout) -> ValueView:
+    return ValueView(
+        name=layout.title(name),
+        title=plain(name),
+        amount="",
+        absent=True,
+        recent="most events have it",
+        spark=spark(() if about is None else about.recent),
+    )
+
+
+def written(value: Any, field: Field) -> str:
+    """A value with the format of its field, if it has one that fits."""
+    if field.format and isinstance(value, (int, float)):
+        try:
+            return format(value, field.format).replace("-", "−")
+        except (ValueError, OverflowError):
+            pass
+    return number(value)
