@@ -21,6 +21,7 @@ let lastTouched = Date.now();
 const outbox = new Outbox(main.dataset.acts, `headwater.outbox.${main.dataset.stream}.${main.dataset.person}`, {
   done: acted,
   failed: showConnection,
+  counted: (unsent) => { main.dataset.unsent = unsent; },
   extra: () => ({ have: cards.map((card) => card.question), wanted: AHEAD }),
 });
 
