@@ -320,7 +320,8 @@ def test_two_thousand_answers_a_day_late_across_a_change() -> None:
     asked = len(both.open)
     assert 1_900 < asked < 2_100
     morning = [one for one in both.open if one[1].number <= 1_800]
-    held_back = morning[::3][:300]
+    held_back = morning[::3]
+    assert len(held_back) > 200
     before, both.open = [one for one in both.open if one not in held_back], []
     for t, (event, label) in enumerate(day[4_000:]):
         both.decide(event, label)
@@ -341,7 +342,7 @@ def test_two_thousand_answers_a_day_late_across_a_change() -> None:
     both.check()
     assert both.plain.trust == trust, "what was before the change is no reason to doubt"
     assert sum(both.plain.sizes[long]) == sizes[long]
-    assert sum(both.plain.sizes[1 - long]) == sizes[1 - long] + 300
+    assert sum(both.plain.sizes[1 - long]) == sizes[1 - long] + len(held_back)
     fresh = list(sensors(6, 1_000, lambda t: -1))
     assert np.mean([both.core.predict_one(event) == label for event, label in fresh]) > 0.85
 
@@ -566,11 +567,11 @@ def test_the_first_questions_come_as_early_as_the_promise_allows() -> None:
     for t in range(12, 311):
         due = 0.05 * t
         first = sum(expected) < due + 2 * sqrt(due)
-        if sum(expected) >= 20:
+        if sum(expected) >= 10:
             break
         expected.append(first)
     assert asked[: len(expected)] == expected
-    assert sum(expected) == 20
+    assert sum(expected) == 10
 
 
 @pytest.mark.parametrize("make", [hw.Spring, partial(hw.Linear, query=hw.query.Quantile(0.05))])
@@ -637,15 +638,17 @@ def test_raw_scales_do_not_matter() -> None:
 
 
 def test_after_a_reversal_it_is_soon_as_good_as_a_fresh_one() -> None:
-    rows = list(sensors(12, 6_000, lambda t: 1 if t < 3_000 else -1))
-    used, fresh = hw.Spring(label_rate=0.1), hw.Spring(label_rate=0.1)
-    before = accuracy(used, rows[:3_000])
-    after = accuracy(used, rows[3_000:])
-    assert before > 0.8
-    assert 1 - after < 1.7 * (1 - accuracy(fresh, rows[3_000:]))
-    (change,) = used.status().changes
-    assert 2_800 < change.event < 3_400
-    assert "predicted better" in change.reason
+    errors, of_fresh = [], []
+    for seed in (12, 13, 14):
+        rows = list(sensors(seed, 8_000, lambda t: 1 if t < 3_000 else -1))
+        used, fresh = hw.Spring(label_rate=0.1), hw.Spring(label_rate=0.1)
+        assert accuracy(used, rows[:3_000]) > 0.8
+        errors.append(1 - accuracy(used, rows[3_000:]))
+        of_fresh.append(1 - accuracy(fresh, rows[3_000:]))
+        change = used.status().changes[0]
+        assert 2_700 < change.event < 3_400
+        assert "predicted better" in change.reason
+    assert np.mean(errors) < 1.7 * np.mean(of_fresh)
 
 
 def test_a_concept_that_comes_back_is_remembered() -> None:

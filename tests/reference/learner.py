@@ -107,7 +107,7 @@ def decide(
         asked = answer
     if kind == "Quantile" and rate is not None and 0 < rate < 1:
         after.mean_margin = query.next_quantile_mean(state.mean_margin, after.seen, magnitude)
-        if state.learned > 0 and state.asked >= 20:
+        if state.learned > 0 and state.asked >= query.FIRST_QUESTIONS:
             after.tilt = query.next_quantile_tilt(state.tilt, rate, asked, state.asked)
     if kind == "Budget" and rate is not None and 0 < rate < 1:
         after.mean_margin = query.next_mean_margin(state.mean_margin, after.seen, magnitude)

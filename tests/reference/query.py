@@ -8,6 +8,8 @@ Sources: Gu, Qian, Hou (FLLS); Lu, Zhao, Hoi (PAA), MLJ (2016); Cesa-Bianchi et 
 
 from math import exp, floor, inf, sqrt
 
+FIRST_QUESTIONS = 10  # are asked as soon as possible
+
 
 def ask_all() -> tuple[float, bool]:
     """Always."""
@@ -112,7 +114,7 @@ def quantile(
     magnitude: float,
     coin: float,
 ) -> tuple[float, bool]:
-    """κ < 1.5·r·g·e^b or u < .15r; the first twenty as soon as R + 2√R allows.
+    """κ < 1.5·r·g·e^b or u < .15r; the first ten as soon as R + 2√R allows.
 
     Those are about events that show something. After them and before the first answer: u < r.
 
@@ -123,7 +125,7 @@ def quantile(
         return 1.0, True
     if rate <= 0 or asked >= expected + 2 * sqrt(expected) + 3:
         return 0.0, False
-    if asked < 20:
+    if asked < FIRST_QUESTIONS:
         first = asked < expected + 2 * sqrt(expected) and not blank
         return float(first), first
     if learned == 0:

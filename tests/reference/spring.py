@@ -149,7 +149,7 @@ class Spring:
             *(self.g, self.b, abs(q), coin),
         )
         gap = 1.0
-        if self.learned > 0 and self.asked >= 20:
+        if self.learned > 0 and self.asked >= query.FIRST_QUESTIONS:
             gap = abs(abs(q) - query.quantile_threshold(self.rate, self.g, self.b))
             self.b = query.next_quantile_tilt(self.b, self.rate, asked, self.asked)
         self.asked += asked

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+import headwater as hw
 from headwater.service.access import INVITATION_SECONDS, Access
 from headwater.service.settings import Settings
 from service.running import Running, code, running
@@ -98,3 +99,16 @@ def test_a_session_survives_a_restart_of_the_service(database: str) -> None:
         browser = again.client()
         browser.cookies.set(again.service.access.cookie_name, kept)
         assert browser.get("/session").json()["name"] == "ada"
+
+
+def test_a_backup_contains_tokens_and_people(tmp_path: Path) -> None:
+    with running(tmp_path / "plant.db") as one:
+        token = one.service.new_token
+        one.service.access.add_person("ada", ["label"])
+        hw.live.backup(tmp_path / "plant.db", tmp_path / "monday.hwdb")
+    hw.live.restore(tmp_path / "monday.hwdb", tmp_path / "restored.db")
+    with running(tmp_path / "restored.db") as restored:
+        assert restored.service.new_token is None
+        header = {"Authorization": f"Bearer {token}"}
+        people = restored.client().get("/v1/people", headers=header).json()
+        assert [person["name"] for person in people] == ["ada"]

@@ -107,11 +107,11 @@ def test_somebody_who_is_logged_in_answers_for_themselves_only(one: Running) -> 
         ("main:x", {"label": True}, (404, "not_found")),
         ("1", {"label": True}, (404, "not_found")),
         ("other:1", {"label": True}, (404, "not_found")),
-        ("main:1", {}, (400, "bad_request")),
-        ("main:1", {"act": "skip", "label": True}, (400, "bad_request")),
+        ("main:1", {}, (422, "bad_parameter")),
+        ("main:1", {"act": "skip", "label": True}, (422, "bad_parameter")),
         ("main:1", {"act": "eat"}, (400, "bad_request")),
         ("main:1", {"label": [1]}, (400, "bad_request")),
-        ("main:1", {"label": True, "by": "a\nb"}, (400, "bad_request")),
+        ("main:1", {"label": True, "by": "a\nb"}, (422, "bad_parameter")),
     ],
 )
 def test_an_answer_that_cannot_be_is_refused(

@@ -36,6 +36,25 @@ def test_a_study_prints_its_tables_and_says_where_the_report_is(world: Path) -> 
     assert (out / "runs.jsonl").read_text().count("\n") == 2 * 2 * 2
 
 
+def test_a_learner_whose_library_is_missing_is_said_to_be_left_out(tmp_path: Path) -> None:
+    plan = tmp_path / "p.toml"
+    plan.write_text(
+        'title = "t"\nrepeats = 1\nbaseline = "Other"\n'
+        'data.made = { source = "headwater.streams:ShortTexts", options = { events = 100 } }\n'
+        'learners.PA = {}\nlearners.Other = { algorithm = "PA", needs = "no_such_module" }\n'
+    )
+    arguments = ["study", str(plan), "--jobs", "1", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert "Other is left out: it needs no_such_module." in result.output
+    table = (tmp_path / "out" / "table.csv").read_text().splitlines()
+    assert [line.split(",")[:3] for line in table[1:]] == [
+        ["made", "PA", table[1].split(",")[2]],
+        ["made", "Other", "needs no_such_module"],
+    ]
+    assert 0.4 < float(table[1].split(",")[2]) < 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

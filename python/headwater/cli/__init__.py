@@ -19,6 +19,10 @@ COMMANDS = {
     "init": "Look at a file of events, propose what its columns are for, and write headwater.toml.",
     "run": "Run a learner over a file of events: predict each, learn every label that is there.",
     "serve": "Serve live streams over HTTP: events in, predictions and questions out.",
+    "ask": "List the open questions of a live stream, for those who can answer them.",
+    "answer": "Take answers to the questions of a live stream from a file.",
+    "correct": "Put another label in the place of an answer in a live stream.",
+    "budget": "Say how many questions people can answer, or show what is left of that.",
     "status": "Show a live stream: events, questions, quality, last facts.",
     "replay": "Replay a live stream to another learner: how good would it have been?",
     "export": "Write the facts of a live stream to a file: JSON lines or Parquet.",
@@ -36,6 +40,8 @@ COMMANDS = {
     "study": "Run a study of your own: data sets, streams, learners, label rates in a TOML file.",
 }
 """Every command, in the order of `--help`; each is the function of its name in its own module."""
+DESK = ("ask", "answer", "correct", "budget")
+"""Commands about the questions of live streams are in one module, `desk`."""
 LIVE = ("status", "replay", "export", "import", "backup", "restore", "upgrade", "forget")
 """Commands about live streams are in one module, `live`; `import_` is the function of `import`."""
 
@@ -49,7 +55,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        module = import_module(f"headwater.cli.{'live' if cmd_name in LIVE else cmd_name}")
+        home = "live" if cmd_name in LIVE else "desk" if cmd_name in DESK else cmd_name
+        module = import_module(f"headwater.cli.{home}")
         command: click.Command = getattr(module, "import_" if cmd_name == "import" else cmd_name)
         return command
 

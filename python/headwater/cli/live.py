@@ -30,6 +30,9 @@ except ImportError as error:
 PAGE = 500
 """Events of a file that share a commit."""
 
+WINDOWS: tuple[Any, ...] = ("day", "week")
+"""Of which `status` shows the error rate, beside that of all events."""
+
 Decorated = Callable[..., Any]
 
 
@@ -61,12 +64,19 @@ def run_live(
     place = "-" if events.path == "-" else os.path.basename(events.path)
     if learner is None and not _has_stream(db, stream):
         learner = build("Spring", (), None, 0)
-    with live.open(db, learner=learner, stream=stream) as loop, reading(events):
-        records = enumerate(events.records())
+    clock: Any = None if events.columns.time is None else "events"
+    with live.open(db, learner=learner, stream=stream, clock=clock) as loop, reading(events):
+        records = enumerate(events.timed_records())
         while page := list(islice(records, PAGE)):
-            ids = [f"{place}/{at}" if one.id is None else one.id for at, one in page]
-            labels = [one.y for _, one in page]
-            done = loop.receive_many([one.x for _, one in page], ids=ids, labels=labels)
+            ids = [f"{place}/{at}" if one.id is None else one.id for at, (one, _, _) in page]
+            labels = [one.y for _, (one, _, _) in page]
+            done = loop.receive_many(
+                [one.x for _, (one, _, _) in page],
+                ids=ids,
+                labels=labels,
+                times=[time for _, (_, time, _) in page],
+                groups=[None if group is None else str(group) for _, (_, _, group) in page],
+            )
             for receipt, label in zip(done, labels, strict=True):
                 counts["events"] += 1
                 if not isinstance(receipt, Receipt):
@@ -113,9 +123,15 @@ def _has_stream(db: str, stream: str) -> bool:
 
 @click.command(cls=Command, example="headwater status --db plant.db")
 @database_options
+@click.option(
+    "--alarm",
+    type=click.FloatRange(0, 1),
+    metavar="RATE",
+    help="Exit with code 3 if the error rate of the last week is certainly above this.",
+)
 @click.option("--last", default=5, show_default=True, type=click.IntRange(min=0), help="Facts.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
-def status(db: str, stream: str, last: int, as_json: bool) -> None:
+def status(db: str, stream: str, last: int, alarm: float | None, as_json: bool) -> None:
     """Show a live stream: events, questions, quality, last facts.
 
     The error rate is over all events, estimated from the labels that were asked for, with an
@@ -123,11 +139,19 @@ def status(db: str, stream: str, last: int, as_json: bool) -> None:
     """
     with live.read(db, stream) as reader:
         found = reader.status(last)
+        recent = {window: reader.quality(window) for window in WINDOWS}
+    over = alarm is not None and recent["week"].is_above(alarm)
     if as_json:
         told = found._asdict()
         told["error"] = None if found.error is None else number(found.error)
         told["interval"] = None if found.interval is None else [number(x) for x in found.interval]
+        told["recent"] = {
+            window: {"error": one.error, "interval": list(one.interval), "labels": one.labels}
+            for window, one in recent.items()
+        }
+        told["alarm"] = over
         echo_json(told)
+        _sound(over, alarm)
         return
     states = [(f"questions {state}", count) for state, count in sorted(found.questions.items())]
     pairs: list[tuple[str, Any]] = [
@@ -136,12 +160,21 @@ def status(db: str, stream: str, last: int, as_json: bool) -> None:
         *states,
         ("labels learned", found.labels),
         ("error rate", _error(found.error, found.interval)),
+        *((f"error rate, last {name}", _error(*told[:2])) for name, told in recent.items()),
         ("snapshots", len(found.snapshots)),
     ]
     _print(f"{found.stream}: {found.learner}", pairs)
     for fact, kind, when in found.last:
         moment = datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d %H:%M:%S")
         click.echo(f"  {fact}  {moment}  {kind}")
+    _sound(over, alarm)
+
+
+def _sound(over: bool, alarm: float | None) -> None:
+    """Exit code 3 if the error of the last week is above a line for all that is known."""
+    if over:
+        click.echo(f"The error rate of the last week is above {alarm:g}.", err=True)
+        raise SystemExit(3)
 
 
 @click.command(cls=Command, example="headwater replay --db plant.db --learner Linear")

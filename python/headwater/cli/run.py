@@ -18,6 +18,7 @@ from headwater.cli.settings import build
 from headwater.cli.sources import event_options, open_events, read_model, reading, top_option
 from headwater.cli.stopping import StoppedError, StopWish, stop_wish
 from headwater.errors import EventFileError, OutputError
+from headwater.inputs.columns import Columns
 from headwater.inputs.files import EventFile
 from headwater.inputs.findings import Finding
 from headwater.learners.base import Learner
@@ -114,12 +115,11 @@ def run(
         from headwater.cli.live import run_live
 
         columns, _ = given_columns(roles, config, None)
-        if columns.label is None:
-            columns = dataclasses.replace(columns, label="y")
+        events = _open_live(file, form, columns, on_error)
         named = learner or settings or budget is not None or seed is not None
         given = build(learner or "Spring", settings, budget, seed or 0) if named else None
         with stop_wish() as wish:
-            run_live(open_events(file, form, columns, on_error), db, stream, given, wish, as_json)
+            run_live(events, db, stream, given, wish, as_json)
         return
     if resume is None:
         model = build(learner or "Spring", settings, budget, seed or 0)
@@ -147,6 +147,20 @@ def run(
         click.echo(f"The roles of columns come from {source}.", err=True)
     if budget is not None and not simulate and not as_json:
         click.echo(BUDGET_NOTE, err=True)
+
+
+def _open_live(file: str, form: Any, columns: Columns, on_error: Any) -> EventFile:
+    """A file for a live stream; it need not have labels, so a field `y` is one if it is there."""
+    if columns.label is not None:
+        return open_events(file, form, columns, on_error)
+    events = open_events(file, form, dataclasses.replace(columns, label="y"), on_error)
+    if file != "-":
+        try:
+            next(events.records(), None)
+        except EventFileError as error:
+            if "there is no column 'y'" in str(error):
+                return open_events(file, form, columns, on_error)
+    return events
 
 
 def _run(

@@ -48,9 +48,13 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_there(studies: list["Study"], folder: Path | None, is_needed: bool) -> None:
-    """Say which data sets are left out; raise if all are and one is needed."""
-    from headwater.studies.executor import missing
+    """Say what is left out: learners whose library is missing, data sets; raise if none is left."""
+    from headwater.studies.executor import is_installed, missing
 
+    plans = {plan.name: plan for study in studies for plan in study.learners}
+    for plan in plans.values():
+        if not is_installed(plan):
+            click.echo(f"{plan.name} is left out: it needs {plan.needs}.", err=True)
     gone = {name: None for study in studies for name in missing(study, folder)}
     if not gone:
         return

@@ -16,7 +16,7 @@ from headwater.errors import ParameterError
 from headwater.inputs.columns import Columns
 from headwater.inputs.findings import Finding
 from headwater.inputs.records import EventBatch, Record, Source
-from headwater.types import Label, Name, Rows
+from headwater.types import Id, Label, Name, Rows
 
 Format: TypeAlias = Literal["svmlight", "vw", "jsonl", "csv", "tsv", "parquet", "arrow"]
 OnError: TypeAlias = Literal["raise", "skip"]
@@ -97,6 +97,12 @@ class EventFile:
         reader = self.reader()
         while (found := reader.next()) is not None:
             yield Record(*found)
+
+    def timed_records(self) -> Iterator[tuple[Record, float | None, Id | None]]:
+        """`records`, each with its time in seconds since 1970 and its group, if it has them."""
+        reader = self.reader()
+        while (found := reader.next()) is not None:
+            yield Record(*found), reader.time, reader.group
 
     def batches(self, size: int = BATCH) -> Iterator[tuple[Rows, list[Label | None]]]:
         """Up to `size` events at a time and their labels, as `simulate` and `learn_many` take them.

@@ -1,5 +1,6 @@
 """What the desk hands out and what it tells: cards, questions, disputes, people; its settings."""
 
+import json
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -151,3 +152,9 @@ def reason(query_probability: float | None, reserve: bool) -> str:
         f"It was drawn by chance: {query_probability:.2g} was the probability to ask about an"
         " event like this one."
     )
+
+
+def event_id(number: int, key: str | None) -> Id:
+    """The id of an event, or the one that it was given."""
+    found: Id = f"#{number}" if key is None else json.loads(key)
+    return found

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from headwater.errors import AnswerError
 from headwater.live import database as db
-from headwater.live.cards import Card, Dispute, reason
+from headwater.live.cards import Card, Dispute, event_id, reason
 from headwater.live.journal import ANSWERED, SETTLED, Journal
 from headwater.live.leases import Leases
 from headwater.live.open_questions import OpenQuestion, Vote
@@ -23,7 +23,7 @@ from headwater.live.past import Past
 from headwater.live.replay import Kind, label_text
 from headwater.live.results import Answered
 from headwater.live.writer import Call, Refused
-from headwater.types import Id, Label
+from headwater.types import Label
 
 ACTS = (Kind.ANSWER, Kind.VOTE, Kind.SKIP, Kind.UNSURE, Kind.REMOVAL)
 """What people do."""
@@ -670,8 +670,3 @@ class Clerk:
             if question is not None and (kind is Kind.REMOVAL or question[1] == fact):
                 following.append((fact, target))
         return following
-
-
-def event_id(number: int, key: str | None) -> Id:
-    """The id of an event, or the one that it was given."""
-    return f"#{number}" if key is None else json.loads(key)

@@ -19,7 +19,7 @@ from headwater.errors import JournalError, ParameterError
 
 Synchronous = Literal["full", "normal"]
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """The versions of the tables, oldest first: one file each in `migrations/versions`."""
 
 REMOTE = re.compile(r"nfs\d?|cifs|smb\w*|smbfs|afs|ceph|glusterfs|lustre|fuse\.(sshfs|glusterfs)")
@@ -139,6 +139,13 @@ holder = Table(
     Column("fence", _number, nullable=False),
     Column("host", sa.Text, nullable=False),
     Column("process", sa.Integer, nullable=False),
+)
+records = Table(
+    "records",  # what programs around the streams keep, such as the tokens of the service
+    metadata,
+    Column("kind", sa.Text, primary_key=True),
+    Column("key", sa.Text, primary_key=True),
+    Column("value", sa.Text, nullable=False),  # JSON
 )
 
 

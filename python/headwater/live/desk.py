@@ -10,8 +10,7 @@ from sqlalchemy import Connection
 
 from headwater.errors import LabelError, ParameterError
 from headwater.live import database as db
-from headwater.live.cards import Card, Dispute, PersonStatus, QuestionRow, reason
-from headwater.live.clerk import event_id
+from headwater.live.cards import Card, Dispute, PersonStatus, QuestionRow, event_id, reason
 from headwater.live.journal import ANSWERED
 from headwater.live.live_stream import LiveStream
 from headwater.live.people import people_status

@@ -415,6 +415,12 @@ class Journal:
         state = self._apply(number, target, label, decision, settled)
         return Answered(number, target, state, False)
 
+    def apply_all_held(self, connection: Connection) -> int:
+        before = len(self.held)
+        for held in list(self.held.values()):
+            self.apply_held(connection, held)
+        return before - len(self.held)
+
     def apply_held_of(self, connection: Connection, person: int | None) -> None:
         """Learn the answers of a person who goes on."""
         for held in [one for one in self.held.values() if one.person == person is not None]:

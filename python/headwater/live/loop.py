@@ -283,10 +283,11 @@ class Loop:
         *,
         ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
+        times: Sequence[float | None] | None = None,
         groups: Sequence[str | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive` for many events with one commit; one that is refused gives its error."""
-        return self._do(*self._receiving_many(events, ids, labels, groups))
+        return self._do(*self._receiving_many(events, ids, labels, times, groups))
 
     async def receive_many_async(
         self,
@@ -294,10 +295,11 @@ class Loop:
         *,
         ids: Sequence[Id | None] | None = None,
         labels: Sequence[Label | None] | None = None,
+        times: Sequence[float | None] | None = None,
         groups: Sequence[str | None] | None = None,
     ) -> list[Receipt | Exception]:
         """`receive_many` for a program of coroutines."""
-        call, keys = self._receiving_many(events, ids, labels, groups)
+        call, keys = self._receiving_many(events, ids, labels, times, groups)
         done: list[Receipt | Exception] = await self._writer.carry_out_async(
             Job(self._live, call, keys)
         )
@@ -323,6 +325,14 @@ class Loop:
         """
         given = _label(label)
         return self._do(lambda c: self._live.label(c, self._event(c, event), given))
+
+    def question_of(self, event: Id) -> int:
+        """The number of the question about an event, by its id (`"#17"` is that of fact 17)."""
+        return self._do(lambda c: self._event(c, event))
+
+    def apply(self) -> int:
+        """Learn every answer that waits for an undo, now; return how many."""
+        return self._do(self._journal.apply_all_held)
 
     def correct(
         self, question: int, label: Label, *, by: str | None = None, key: str = ""
@@ -454,7 +464,7 @@ class Loop:
         with self._reading() as connection:
             return find_event(connection, journal.stream, journal.names, event)
 
-    def question_of(self, answer: int) -> int:
+    def question_answered_by(self, answer: int) -> int:
         """The question that an answer, by the number of its fact, is about."""
         with self._reading() as connection:
             return question_of(connection, self._journal.stream, _number(answer))
@@ -560,6 +570,7 @@ class Loop:
         events: Iterable[Event],
         ids: Sequence[Id | None] | None,
         labels: Sequence[Label | None] | None,
+        times: Sequence[float | None] | None,
         groups: Sequence[str | None] | None,
     ) -> tuple[Callable[[Connection], list[Receipt | Exception]], list[str]]:
         read = [_event(x) for x in events]
@@ -569,18 +580,20 @@ class Loop:
             if labels is None
             else [None if label is None else _label(label) for label in labels]
         )
+        whens = [None] * len(read) if times is None else list(times)
         named = [None] * len(read) if groups is None else [_group(group) for group in groups]
-        if not len(read) == len(keys) == len(given) == len(named):
+        if not len(read) == len(keys) == len(given) == len(whens) == len(named):
             raise EventError(
-                f"receive_many: expected an id, a label and a group for each of {len(read)} events,"
-                f" got {len(keys)} ids, {len(given)} labels and {len(named)} groups."
+                f"receive_many: expected an id, a label, a time and a group for {len(read)} events,"
+                f" got {len(keys)} ids, {len(given)} labels, {len(whens)} times and"
+                f" {len(named)} groups."
             )
 
         def receive(connection: Connection) -> list[Receipt | Exception]:
             done: list[Receipt | Exception] = []
-            for x, key, label, group in zip(read, keys, given, named, strict=True):
+            for x, key, label, when, group in zip(read, keys, given, whens, named, strict=True):
                 try:
-                    done.append(self._journal.receive(x, key, label, None, None, group))
+                    done.append(self._journal.receive(x, key, label, None, when, group))
                 except Refused as refused:
                     done.append(refused.args[0])
             return done

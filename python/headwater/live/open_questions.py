@@ -8,14 +8,15 @@ import heapq
 import json
 from bisect import bisect_left, insort
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from headwater.live import database as db
-from headwater.live.replay import History, Kind, label_text
-from headwater.types import Label
+from headwater.live.cards import event_id, reason
+from headwater.live.replay import History, Kind, label_text, read_names
+from headwater.types import Id, Label
 
 PAGE = 500
 
@@ -25,6 +26,18 @@ class Vote(NamedTuple):
 
     fact: int
     label: Label
+
+
+class OpenEvent(NamedTuple):
+    """An event that waits for an answer, as a list for colleagues shows it."""
+
+    question: int
+    event: Id
+    features: dict[Any, Any]
+    time: float
+    prediction: Label | None
+    probability: float | None
+    reason: str
 
 
 class OpenQuestion:
@@ -179,3 +192,31 @@ class OpenQuestions:
                 question.acted.add(person)
                 if said is not None:
                     question.votes[person] = Vote(number, said)
+
+
+def read_open(connection: Connection, stream: int, most: int) -> list[OpenEvent]:
+    """The open questions in order, those about the same features once."""
+    f, b = db.facts.c, db.bodies.c
+    history = History.read(connection, stream)
+    queue = OpenQuestions.recover(connection, stream, history)
+    numbers = [one.number for one in queue.cards()][:most]
+    names = read_names(connection, stream)
+    joined = db.facts.join(db.bodies, (f.stream == b.stream) & (f.number == b.number))
+    columns = (f.number, f.key, f.time, f.prediction, f.probability, f.data, b.body)
+    found: dict[int, OpenEvent] = {}
+    for start in range(0, len(numbers), PAGE):
+        some = f.number.in_(numbers[start : start + PAGE])
+        rows = sa.select(*columns).select_from(joined).where(f.stream == stream, some)
+        for number, key, time, prediction, p, data, body in connection.execute(rows):
+            beside = json.loads(data) if data else {}
+            guess = None if prediction is None else json.loads(prediction)
+            found[number] = OpenEvent(
+                number,
+                event_id(number, key),
+                names.decode(bytes(body)),
+                time,
+                None if guess is None else history.named(number, guess),
+                beside.get("probability"),
+                reason(p, bool(beside.get("reserve"))),
+            )
+    return [found[number] for number in numbers]

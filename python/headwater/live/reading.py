@@ -15,7 +15,8 @@ from headwater.evaluation.error_estimate import Interval
 from headwater.learners.base import Learner, from_bytes
 from headwater.live import database as db
 from headwater.live.database import Database
-from headwater.live.quality import whole_estimate
+from headwater.live.open_questions import OpenEvent, read_open
+from headwater.live.quality import Quality, QualityWindow, quality, whole_estimate
 from headwater.live.replay import History, Kind, Replayer, learner_of, read_names
 from headwater.live.snapshots import SnapshotStore
 
@@ -85,6 +86,22 @@ class Reader:
         """Counts, quality with its interval, and the last facts."""
         with self.reading() as connection:
             return status(self.database, connection, self.number, last)
+
+    def quality(self, window: QualityWindow | None = None) -> Quality:
+        """How often predictions are wrong, as `Loop.quality`; a window ends at the last fact."""
+        f = db.facts.c
+        with self.reading() as connection:
+            s = db.streams.c
+            found = sa.select(s.settings).where(s.stream == self.number)
+            allowance = json.loads(connection.scalars(found).one()).get("allowance") or {}
+            last = sa.select(sa.func.max(f.time)).where(f.stream == self.number)
+            now = connection.scalar(last) or 0.0
+            return quality(connection, self.number, window, now, allowance.get("reserve"))
+
+    def open_questions(self, most: int) -> list[OpenEvent]:
+        """The open questions, in the order in which the desk hands them out."""
+        with self.reading() as connection:
+            return read_open(connection, self.number, most)
 
     def learner(self, fact: int | None = None) -> Learner:
         """The model after all facts, or after the first `fact` facts."""

@@ -15,6 +15,6 @@ _LISTED: tuple[Operation, ...] = (
     *health.OPERATIONS,
 )
 
-_document = describe([*_LISTED, description({})])
+DOCUMENT = describe([*_LISTED, description({})])
 
-OPERATIONS: tuple[Operation, ...] = (*_LISTED, description(_document))
+OPERATIONS: tuple[Operation, ...] = (*_LISTED, description(DOCUMENT))

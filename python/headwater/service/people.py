@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from headwater.service.access import Grant, Role
 from headwater.service.endpoint import Call, Operation
 
+Roles = Annotated[list[Role], Meta(min_length=1)]
 NameText = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
@@ -16,14 +17,14 @@ class NewGrant(msgspec.Struct, forbid_unknown_fields=True):
     """A person or a token to be made; without `streams`, for every stream."""
 
     name: NameText
-    roles: list[Role]
+    roles: Roles
     streams: list[str] | None = None
 
 
 class GrantChange(msgspec.Struct, forbid_unknown_fields=True):
     """Other roles and streams."""
 
-    roles: list[Role]
+    roles: Roles
     streams: list[str] | None = None
 
 

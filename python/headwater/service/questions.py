@@ -104,8 +104,7 @@ async def answer(call: Call) -> Labelled:
     by, desk, number = person_of(call, body.by), call.loop.desk, number_of(call, "q")
     if (body.act == "answer") != (body.label is not UNSET):
         raise ServiceError(
-            "bad_request",
-            "The body does not fit: a label comes with the act `answer`, and only so.",
+            "bad_parameter", "A label comes with the act `answer`, and with no other."
         )
     await run_in_threadpool(check_question, call.loop, number)
     match body.act:
@@ -151,7 +150,7 @@ async def correct(call: Call) -> Labelled:
     by, loop, number = person_of(call, body.by), call.loop, number_of(call, "a")
 
     def put() -> Answered:
-        question = loop.question_of(number)
+        question = loop.question_answered_by(number)
         if not call.caller.allows("admin"):
             acts = loop.find(f"#{question}").answers
             if not any(one.number == number and one.person == by for one in acts):
@@ -194,7 +193,7 @@ def person_of(call: Call, by: str | UnsetType) -> str:
     if call.caller.grant.kind == "person":
         raise ServiceError("wrong_role", f"{own!r} cannot answer for {by!r}.")
     if not by.isprintable() or not by.strip():
-        raise ServiceError("bad_request", "The body does not fit: by must be printable text.")
+        raise ServiceError("bad_parameter", "by: a name is printable text.")
     return by
 
 
@@ -256,7 +255,7 @@ OPERATIONS = (
         role="label",
         body=Lease,
         reply=list[CardOut],
-        codes=("unavailable",),
+        codes=("bad_parameter", "unavailable"),
     ),
     Operation(
         "POST",

@@ -9,17 +9,9 @@ from typing import TypeVar
 import msgspec
 import sqlalchemy as sa
 
-from headwater.live.database import Database
+from headwater.live.database import Database, records
 
 T = TypeVar("T", bound=msgspec.Struct)
-
-records = sa.Table(
-    "records",
-    sa.MetaData(),
-    sa.Column("kind", sa.Text, primary_key=True),
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
-)
 
 
 class Records:
@@ -27,8 +19,6 @@ class Records:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        with database.said(), database.engine.begin() as connection:
-            records.metadata.create_all(connection)
 
     def read(self, kind: str, form: type[T]) -> dict[str, T]:
         """Every record of a kind, by key."""

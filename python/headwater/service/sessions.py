@@ -29,7 +29,7 @@ class Who(msgspec.Struct):
 async def log_in(call: Call) -> Response:
     body: LogIn = call.body
     if (body.code is None) == (body.token is None):
-        raise ServiceError("bad_request", "The body does not fit: expected either code or token.")
+        raise ServiceError("bad_parameter", "A login needs either code or token.")
     access = call.service.access
     caller = await run_in_threadpool(access.log_in, code=body.code, token=body.token)
     assert caller.cookie is not None
@@ -47,7 +47,7 @@ async def log_out(call: Call) -> Response:
     access = call.service.access
     caller = access.require(call.connection, None)
     if caller.cookie is None:
-        raise ServiceError("bad_request", "There is no session to end; revoke a token instead.")
+        raise ServiceError("bad_parameter", "There is no session to end; revoke a token instead.")
     await run_in_threadpool(access.log_out, caller.cookie)
     response = Response(status_code=204)
     response.delete_cookie(access.cookie_name)
@@ -68,8 +68,10 @@ OPERATIONS = (
         "Log in with a browser: exchange an invitation's code or a token for a cookie",
         body=LogIn,
         reply=Who,
-        codes=("bad_token",),
+        codes=("bad_token", "bad_parameter"),
     ),
     Operation("GET", "/session", who, "Who is logged in", reply=Who, codes=("no_token",)),
-    Operation("DELETE", "/session", log_out, "Log out", codes=("no_token", "bad_csrf")),
+    Operation(
+        "DELETE", "/session", log_out, "Log out", codes=("no_token", "bad_csrf", "bad_parameter")
+    ),
 )

@@ -17,8 +17,8 @@ use headwater_fuzz::learners::{bytes_of, configs};
 const DIGESTS: &[u32] = &[
     0x1ddb_2ba7,
     0x69ba_0cea,
-    0xe4ec_e039,
-    0x5618_014b,
+    0x32d1_6872,
+    0x9e67_218a,
     0xb0da_130b,
     0xe88e_ce58,
     0x6dd6_e048,
@@ -33,7 +33,7 @@ const DIGESTS: &[u32] = &[
     0x0cd4_73c5,
     0xe968_e5a7,
     0xbb78_4a6b,
-    0xecec_17f5,
+    0x34a7_dfef,
     0x8438_6850,
     0x06d4_cf59,
 ];
@@ -41,7 +41,7 @@ const DIGESTS: &[u32] = &[
 /// The number of the arithmetic, and the CRC-32 of [`DIGESTS`] under it. If the table changes, results may differ
 /// from those of journals that were written with this number: raise `ARITHMETIC` with it, unless no journal
 /// with this number has ever left this repository.
-const GUARDED: (u32, u32) = (1, 0xe489_679c);
+const GUARDED: (u32, u32) = (1, 0x4815_393f);
 
 const EVENTS: u64 = 400;
 const NAMES: u64 = 18;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use headwater_core::{
-    CachedProducts, EventBuffer, FeatureValue, Names, StoredDecision, UNKNOWN, event_fingerprint,
+    CachedProducts, EventBuffer, FeatureValue, StoredDecision, UNKNOWN, event_fingerprint,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -12,7 +12,8 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::errors::{AnswerError, raise, shown, type_name};
 use crate::event::{PyEvent, TextValue};
 use crate::label::{label_to_python, read_label};
-use crate::name::{EventKey, EventKeys, check_names};
+use crate::name::EventKey;
+use crate::name_cache::NameBook;
 
 /// What a learner decided about an event, with the event's features as they were.
 ///
@@ -37,7 +38,9 @@ pub struct Decision {
     #[pyo3(get)]
     pub prediction: Py<PyAny>,
     decided: headwater_core::Decision,
-    pub keys: Arc<Vec<EventKey>>,
+    /// Names by position; the others are in the book by their ids.
+    kept: Vec<(u32, EventKey)>,
+    book: Arc<NameBook>,
     texts: Vec<TextValue>,
     /// The features as the model used them, without the learner's own, with the ids they had at the
     /// time.
@@ -57,28 +60,46 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// A decision about an event, whose kept names and texts it takes.
     pub fn new(
-        prediction: Py<PyAny>,
         decided: headwater_core::Decision,
-        event: PyEvent,
+        event: &mut PyEvent,
+        book: Arc<NameBook>,
         given: Option<Vec<f64>>,
         (identity, learner, rounds): (u64, (u64, u64), u64),
+        prediction: Py<PyAny>,
     ) -> Self {
-        let PyEvent { keys, buffer, texts } = event;
         Self {
             prediction,
             decided,
-            keys,
-            texts,
-            features: buffer.features,
-            presence: buffer.presence,
+            kept: std::mem::take(&mut event.kept),
+            book,
+            texts: std::mem::take(&mut event.texts),
+            features: event.buffer.features.clone(),
+            presence: event.buffer.presence.clone(),
             given,
-            summary: buffer.summary,
+            summary: event.buffer.summary,
             identity,
             learner,
             rounds,
             answered: AtomicBool::new(false),
         }
+    }
+
+    /// The names of its features.
+    fn keys(&self, py: Python<'_>) -> Vec<EventKey> {
+        self.book.keys(py, &self.kept, &self.features)
+    }
+
+    /// The names that a learner has to be told: all of them if the ids are not its own. None: those that
+    /// are kept are enough.
+    pub fn all_names(&self, py: Python<'_>, learner: (u64, u64)) -> Option<Vec<(u32, EventKey)>> {
+        (learner != self.learner).then(|| (0..).zip(self.keys(py)).collect())
+    }
+
+    /// The names of the features that had no id.
+    pub fn kept_names(&self) -> &[(u32, EventKey)] {
+        &self.kept
     }
 
     /// Learn the answer by calling `learn`, at most once.
@@ -117,8 +138,8 @@ impl Decision {
     }
 
     fn event_fingerprint(&self, py: Python<'_>) -> u32 {
-        let names = EventKeys { py, keys: &self.keys };
-        event_fingerprint((0..self.keys.len()).map(|i| (names.name(i), self.raw(i))))
+        let keys = self.keys(py);
+        event_fingerprint(keys.iter().enumerate().map(|(i, key)| (key.name(py), self.raw(i))))
     }
 
     /// Refuse a learner that did not make this decision.
@@ -141,9 +162,8 @@ impl Decision {
 
     /// Fill in the event's features, with ids only if they are still valid for this learner.
     pub fn fill(&self, event: &mut EventBuffer, learner: (u64, u64)) {
-        event.features.clear();
+        event.clear();
         event.features.extend_from_slice(&self.features);
-        event.presence.clear();
         event.presence.extend_from_slice(&self.presence);
         if learner != self.learner {
             for feature in &mut event.features {
@@ -178,7 +198,7 @@ impl Decision {
     #[getter]
     fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (position, key) in self.keys.iter().enumerate() {
+        for (position, key) in self.keys(py).iter().enumerate() {
             dict.set_item(key.to_python(py)?, self.raw(position))?;
         }
         Ok(dict)
@@ -191,7 +211,7 @@ impl Decision {
             return self.features(py);
         }
         let (dict, mut texts) = (PyDict::new(py), self.texts.iter().peekable());
-        for (position, key) in self.keys.iter().enumerate() {
+        for (position, key) in self.keys(py).iter().enumerate() {
             match texts.next_if(|one| one.position == position) {
                 Some(one) => dict.set_item(one.name.to_python(py)?, one.text.bind(py))?,
                 None => dict.set_item(key.to_python(py)?, self.raw(position))?,
@@ -245,8 +265,7 @@ impl Decision {
     fn from_bytes(data: &[u8], event: &Bound<'_, PyAny>) -> PyResult<Self> {
         let stored = StoredDecision::read(data).map_err(raise)?;
         let py = event.py();
-        let mut event = PyEvent::read(event, None)?;
-        check_names(py, &event.keys)?;
+        let mut event = PyEvent::read(event)?;
         let decided = headwater_core::Decision {
             number: stored.number,
             class: None,
@@ -255,7 +274,7 @@ impl Decision {
             asked: stored.asked,
             squared_norm: None,
         };
-        let same_length = stored.features == event.keys.len();
+        let same_length = stored.features == event.kept.len();
         let given = stored
             .values
             .filter(|_| same_length)
@@ -265,7 +284,8 @@ impl Decision {
             Some(label) => label_to_python(py, label)?.unbind(),
             None => py.None(),
         };
-        let decision = Self::new(prediction, decided, event, given, (stored.identity, (0, 0), 0));
+        let maker = (stored.identity, (0, 0), 0);
+        let decision = Self::new(decided, &mut event, Arc::default(), given, maker, prediction);
         if !same_length || decision.event_fingerprint(py) != stored.event {
             return Err(AnswerError::new_err(
                 "decision: it was made about another event than the one given; give the event that it \
@@ -314,10 +334,8 @@ impl Decision {
             asked,
             squared_norm: None,
         };
-        let py = event.py();
-        let mut event = PyEvent::read(event, None)?;
-        check_names(py, &event.keys)?;
-        if seen_as.as_ref().is_some_and(|values| values.len() != 2 * event.keys.len()) {
+        let mut event = PyEvent::read(event)?;
+        if seen_as.as_ref().is_some_and(|values| values.len() != 2 * event.kept.len()) {
             return Err(AnswerError::new_err(
                 "decision: expected a value and a presence as the model saw them for each feature; it was \
                  altered.",
@@ -325,7 +343,8 @@ impl Decision {
         }
         let given = seen_as.map(|values| put_seen(&mut event.buffer, &values));
         event.buffer.summary = summary;
-        let decision = Self::new(prediction, decided, event, given, (identity, (0, 0), 0));
+        let maker = (identity, (0, 0), 0);
+        let decision = Self::new(decided, &mut event, Arc::default(), given, maker, prediction);
         decision.answered.store(answered, Ordering::Release);
         Ok(decision)
     }

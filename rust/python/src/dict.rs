@@ -1,73 +1,114 @@
-//! Reads plain dicts by borrowed pointers, so that an event costs little more than its values.
+//! Reads dicts by borrowed pointers, so that an event costs little more than its values.
 //!
 //! This needs `unsafe`: the pointers of `PyDict_Next` are valid as long as the dict is not changed.
-//! Nothing in this file runs Python code, releases the GIL or creates an object, so nothing can
-//! change the dict. A name that is kept gets a reference of its own.
+//! Nothing in this file runs Python code or releases the GIL, so nothing can change the dict while it is
+//! read. A value that only Python code can turn into a number ends the reading.
 
-use headwater_core::{FeatureId, FeatureValue, UNKNOWN};
+use headwater_core::Name;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyInt, PyString};
 
 use crate::name::EventKey;
+use crate::scalars;
 
-/// If the dict's names are identical to these objects, in this order, and its values are numbers:
-/// the features, with these ids. Otherwise false, and the content of `features` is undefined.
-pub fn read_same(
-    dict: &Bound<'_, PyDict>,
-    keys: &[EventKey],
-    ids: &[FeatureId],
-    features: &mut Vec<FeatureValue>,
-) -> bool {
-    if dict.len() != keys.len() {
-        return false;
-    }
-    let mut items = DictItems::of(dict);
-    features.extend(ids.iter().map(|&id| FeatureValue { id, value: 0.0 }));
-    for (key, feature) in keys.iter().zip(features) {
-        // SAFETY: see `DictItems::next`; the pointers are used before the next step.
-        let Some((name, value)) = (unsafe { items.next() }) else { return false };
-        let EventKey::Text(text) = key else { return false };
-        // SAFETY: the value is alive, because the dict holds it.
-        let Some(value) = (unsafe { plain_number(value) }) else { return false };
-        if text.as_ptr() != name {
-            return false;
-        }
-        feature.value = value;
-    }
-    true
+/// A value that can be read without running Python code.
+pub enum PlainValue<'a, 'py> {
+    Number(f64),
+    /// None or NaN.
+    Absent,
+    Text(Borrowed<'a, 'py, PyString>),
 }
 
-/// If the dict's names are texts and its values are numbers: its names and features. Otherwise
-/// false, and the content of `keys` and `features` is undefined.
-pub fn read_plain(
-    dict: &Bound<'_, PyDict>,
-    keys: &mut Vec<EventKey>,
-    features: &mut Vec<FeatureValue>,
-) -> bool {
-    // Names and values are scattered in memory: all are prefetched before the first is read.
-    let mut pointers = Vec::with_capacity(dict.len());
-    let mut items = DictItems::of(dict);
-    // SAFETY: see `DictItems::next`; the pointers are used while nothing changes the dict.
-    while let Some((name, value)) = unsafe { items.next() } {
-        call_for(name.cast_const());
-        call_for(value.cast_const());
-        pointers.push((name, value));
+/// A name that can be read without running Python code.
+#[derive(Clone, Copy)]
+pub enum PlainName<'a, 'py> {
+    Text(Borrowed<'a, 'py, PyString>, &'a str),
+    Number(i64),
+}
+
+impl<'a, 'py> PlainName<'a, 'py> {
+    /// The name that an object is; none for what [`crate::name::read_name`] has to look at.
+    pub fn of(name: Borrowed<'a, 'py, PyAny>) -> Option<Self> {
+        if let Ok(text) = name.cast::<PyString>() {
+            let read = std::ptr::from_ref(text.to_str().ok()?);
+            // SAFETY: a text keeps its bytes where they are as long as it is alive, which it is for 'a.
+            return Some(Self::Text(text, unsafe { &*read }));
+        }
+        name.cast_exact::<PyInt>().ok()?.extract().ok().map(Self::Number)
     }
-    for (name, value) in pointers {
-        // SAFETY: name and value are alive, because the dict holds them; the name is a text by its
-        // type, and `Py` counts a reference of its own.
-        unsafe {
-            if ffi::PyUnicode_CheckExact(name) == 0 {
-                return false;
-            }
-            let Some(value) = plain_number(value) else { return false };
-            let name = Borrowed::from_ptr(dict.py(), name).cast_unchecked::<PyString>();
-            keys.push(EventKey::Text(name.to_owned().unbind()));
-            features.push(FeatureValue { id: UNKNOWN, value });
+
+    pub fn name(self) -> Name<'a> {
+        match self {
+            Self::Text(_, text) => Name::Text(text),
+            Self::Number(number) => Name::Number(number),
         }
     }
-    true
+
+    /// The object, if it is a text, so that it can be recognized when it comes again.
+    pub fn object(self) -> Option<Borrowed<'a, 'py, PyString>> {
+        match self {
+            Self::Text(object, _) => Some(object),
+            Self::Number(_) => None,
+        }
+    }
+
+    pub fn to_key(self) -> EventKey {
+        match self {
+            Self::Text(object, _) => EventKey::Text(object.to_owned().unbind()),
+            Self::Number(number) => EventKey::Number(number),
+        }
+    }
+}
+
+/// Whether somebody beside the dict that an object came from holds it.
+pub fn is_held_elsewhere(object: Borrowed<'_, '_, PyString>) -> bool {
+    // SAFETY: the object is alive.
+    unsafe { ffi::Py_REFCNT(object.as_ptr()) > 1 }
+}
+
+/// Gets the items of a dict, one after the other.
+pub trait ItemVisitor<'py> {
+    /// A name that comes soon: memory can be prefetched. The pointer must not be read.
+    fn ahead(&self, name: *const ffi::PyObject);
+
+    /// The next item; false ends the reading. Must not run Python code: that could change the dict.
+    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> bool;
+}
+
+/// Items whose memory is prefetched before the first of them is read: names and values are scattered.
+const AHEAD: usize = 32;
+
+/// Visit the items of a dict in their order. False if the visitor said so, or at a value that is none of
+/// [`PlainValue`]: it is infinite, of another type, or beyond the floats.
+pub fn visit_items<'py>(dict: &Bound<'py, PyDict>, visitor: &mut impl ItemVisitor<'py>) -> bool {
+    let mut items = DictItems { dict: dict.as_ptr(), position: 0 };
+    let mut pointers = [(std::ptr::null_mut(), std::ptr::null_mut()); AHEAD];
+    loop {
+        let mut count = 0;
+        while count < AHEAD {
+            // SAFETY: the dict is alive and unchanged: neither this loop nor, as `ItemVisitor` demands, the
+            // visitor runs Python code.
+            let Some((name, value)) = (unsafe { items.next() }) else { break };
+            visitor.ahead(name.cast_const());
+            call_for(value.cast_const());
+            pointers[count] = (name, value);
+            count += 1;
+        }
+        for &(name, value) in &pointers[..count] {
+            // SAFETY: name and value are alive, because the unchanged dict holds them.
+            let (name, value) = unsafe {
+                let Some(value) = plain_value(dict.py(), value) else { return false };
+                (Borrowed::from_ptr(dict.py(), name), value)
+            };
+            if !visitor.visit(name, value) {
+                return false;
+            }
+        }
+        if count < AHEAD {
+            return true;
+        }
+    }
 }
 
 /// Prefetch memory, where the processor has an instruction for it.
@@ -89,10 +130,6 @@ struct DictItems {
 }
 
 impl DictItems {
-    fn of(dict: &Bound<'_, PyDict>) -> Self {
-        Self { dict: dict.as_ptr(), position: 0 }
-    }
-
     /// The next name and value.
     ///
     /// # Safety
@@ -108,25 +145,63 @@ impl DictItems {
     }
 }
 
-/// The number in an object of exactly the type float or int, if it is finite. Runs no Python code.
+/// What an object is as a value. Runs no Python code.
 ///
 /// # Safety
-/// The object must be alive.
-unsafe fn plain_number(object: *mut ffi::PyObject) -> Option<f64> {
-    // SAFETY: the object is alive, as the caller says, and of the type that each call wants.
-    let number = unsafe {
-        if ffi::PyFloat_CheckExact(object) != 0 {
-            ffi::PyFloat_AsDouble(object)
-        } else if ffi::PyLong_CheckExact(object) != 0 {
+/// The object must be alive as long as the result is used.
+#[inline(always)]
+unsafe fn plain_value<'a>(
+    py: Python<'_>,
+    object: *mut ffi::PyObject,
+) -> Option<PlainValue<'a, '_>> {
+    // SAFETY: the object is alive, as the caller says.
+    unsafe {
+        match scalars::float_in(object) {
+            Some(number) if number.is_finite() => Some(PlainValue::Number(number)),
+            _ => other_value(py, object),
+        }
+    }
+}
+
+fn as_value<'a, 'py>(number: f64) -> Option<PlainValue<'a, 'py>> {
+    if number.is_finite() {
+        return Some(PlainValue::Number(number));
+    }
+    number.is_nan().then_some(PlainValue::Absent)
+}
+
+/// The same of an object that is no finite float.
+///
+/// # Safety
+/// The object must be alive as long as the result is used.
+#[inline(never)]
+unsafe fn other_value<'a>(
+    py: Python<'_>,
+    object: *mut ffi::PyObject,
+) -> Option<PlainValue<'a, '_>> {
+    // SAFETY: the object is alive, as the caller says, and of the type that each call wants. That of a float's
+    // subclass, such as NumPy's float64, holds its number as a float does.
+    unsafe {
+        if ffi::PyLong_CheckExact(object) != 0 {
             let number = ffi::PyLong_AsDouble(object);
             if number == -1.0 && !ffi::PyErr_Occurred().is_null() {
-                ffi::PyErr_Clear(); // too large: the slow path refuses it and names the feature
+                ffi::PyErr_Clear(); // too large: who reads it anew refuses it and names the feature
                 return None;
             }
-            number
-        } else {
-            return None;
+            return as_value(number);
         }
-    };
-    number.is_finite().then_some(number)
+        if object == ffi::Py_None() {
+            return Some(PlainValue::Absent);
+        }
+        if ffi::PyBool_Check(object) != 0 {
+            return as_value(f64::from(u8::from(object == ffi::Py_True())));
+        }
+        if ffi::PyUnicode_Check(object) != 0 {
+            return Some(PlainValue::Text(Borrowed::from_ptr(py, object).cast_unchecked()));
+        }
+        if ffi::PyFloat_Check(object) != 0 {
+            return as_value(ffi::PyFloat_AsDouble(object));
+        }
+        scalars::number_in(object).and_then(as_value)
+    }
 }

@@ -1,56 +1,169 @@
 //! Events from Python.
 
-use std::sync::Arc;
-
-use headwater_core::{EventBuffer, FeatureValue, Name, Names, UNKNOWN};
+use headwater_core::{EventBuffer, FeatureId, FeatureValue, Name, UNKNOWN};
 use pyo3::exceptions::PyOverflowError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyMapping, PyString};
 
-use crate::dict::{read_plain, read_same};
+use crate::dict::{ItemVisitor, PlainName, PlainValue, visit_items};
 use crate::errors::{EventError, is_about_value, shown, type_name};
-use crate::name::{EventKey, EventKeys, check_names, read_name};
-use crate::name_cache::EventShape;
+use crate::name::{EventKey, KeptNames, read_name};
 
-/// An event: its names and, after the lookup, its ids. Without absent features.
+/// An event without absent features.
 #[derive(Default)]
 pub struct PyEvent {
-    pub keys: Arc<Vec<EventKey>>,
     pub buffer: EventBuffer,
+    /// Names by position; those of known features may be missing here, they are in the learner's `NameBook`.
+    pub kept: Vec<(u32, EventKey)>,
     pub texts: Vec<TextValue>,
 }
 
-/// A text that an event gave as a value; in `keys` it is part of the name of an indicator.
+/// A text that an event gave as a value; as a feature it is part of the name of an indicator.
 pub struct TextValue {
     pub position: usize,
     pub name: EventKey,
     pub text: Py<PyString>,
 }
 
+/// Finds the feature ids of an event's names. Runs no Python code.
+pub trait FindId<'py> {
+    /// A name that comes soon: memory can be prefetched. The pointer must not be read.
+    fn ahead(&self, _name: *const ffi::PyObject) {}
+
+    /// The id of a text object that came before, or `UNKNOWN`. The pointer must not be read.
+    fn recall(&mut self, _name: *const ffi::PyObject) -> FeatureId {
+        UNKNOWN
+    }
+
+    /// The id of a name whose object was not recalled, or `UNKNOWN`: then the event keeps the name.
+    fn find(&mut self, _name: Name<'_>, _object: Option<Borrowed<'_, 'py, PyString>>) -> FeatureId {
+        UNKNOWN
+    }
+
+    /// Whether an id appears twice.
+    fn has_repeats(&mut self, _features: &[FeatureValue]) -> bool {
+        false
+    }
+}
+
+/// Knows no ids.
+struct NoIds;
+
+impl FindId<'_> for NoIds {}
+
 impl PyEvent {
-    /// Read a mapping from feature name to value. If its names are those of `shape`, which many
-    /// events may share, they are not copied.
-    pub fn read(x: &Bound<'_, PyAny>, shape: Option<&EventShape>) -> PyResult<Self> {
-        if let Ok(dict) = x.cast_exact::<PyDict>() {
-            let mut features = Vec::with_capacity(dict.len() + 3); // and perhaps the learner's own
-            if let Some(shape) = shape
-                && read_same(dict, &shape.keys, &shape.ids, &mut features)
-            {
-                let buffer = EventBuffer::new(features);
-                return Ok(Self { keys: shape.keys.clone(), buffer, texts: Vec::new() });
-            }
-            features.clear();
-            let mut keys = Vec::with_capacity(dict.len());
-            if read_plain(dict, &mut keys, &mut features) {
-                let (keys, buffer) = (Arc::new(keys), EventBuffer::new(features));
-                return Ok(Self { keys, buffer, texts: Vec::new() });
-            }
+    /// Read a mapping from feature name to value; all names are kept.
+    pub fn read(x: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut event = Self::default();
+        match x.cast_exact::<PyDict>() {
+            Ok(dict) if event.read_dict(dict, &mut NoIds) => Ok(event),
+            _ => Self::read_mapping(x),
         }
+    }
+
+    /// Read a dict, whose names get the ids that `finder` finds. Runs no Python code. False if that is not
+    /// possible, or if there is an error to be raised: then [`Self::read_mapping`] reads it.
+    pub fn read_dict<'py>(
+        &mut self,
+        dict: &Bound<'py, PyDict>,
+        finder: &mut impl FindId<'py>,
+    ) -> bool {
+        self.buffer.clear();
+        self.buffer.features.reserve(dict.len());
+        self.kept.clear();
+        self.texts.clear();
+        let mut reader = DictReader { event: self, finder, joined: String::new() };
+        let plain = visit_items(dict, &mut reader);
+        plain && (self.texts.is_empty() || !self.has_repeats(dict.py(), finder))
+    }
+
+    /// Whether an indicator has the name of another feature.
+    fn has_repeats<'py>(&self, py: Python<'py>, finder: &mut impl FindId<'py>) -> bool {
+        let names = KeptNames { py, kept: &self.kept };
+        let mut unknown: Vec<Name<'_>> = names.iter().collect();
+        unknown.sort_unstable();
+        finder.has_repeats(&self.buffer.features)
+            || unknown.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
+    /// Read a mapping of any kind, whose values may be of any kind; all names are kept. May run Python code.
+    pub fn read_mapping(x: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut items = EventItems::default();
         for_each_item(x, |name, value| items.push(name, value))?;
         items.check(x.py())?;
-        let EventItems { keys, features, texts } = items;
-        Ok(Self { keys: Arc::new(keys), buffer: EventBuffer::new(features), texts })
+        let EventItems { kept, features, texts } = items;
+        Ok(Self { buffer: EventBuffer::new(features), kept, texts })
+    }
+}
+
+/// Reads the items of a dict into an event.
+struct DictReader<'a, F> {
+    event: &'a mut PyEvent,
+    finder: &'a mut F,
+    /// The name of an indicator.
+    joined: String,
+}
+
+impl<'py, F: FindId<'py>> ItemVisitor<'py> for DictReader<'_, F> {
+    #[inline]
+    fn ahead(&self, name: *const ffi::PyObject) {
+        self.finder.ahead(name);
+    }
+
+    #[inline]
+    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> bool {
+        let value = match value {
+            PlainValue::Number(value) => value,
+            PlainValue::Absent => return self.skip(name),
+            PlainValue::Text(text) => return self.visit_text(name, text),
+        };
+        let id = self.finder.recall(name.as_ptr());
+        if id == UNKNOWN {
+            return self.visit_unrecalled(name, value);
+        }
+        self.event.buffer.features.push(FeatureValue { id, value });
+        true
+    }
+}
+
+impl<'py, F: FindId<'py>> DictReader<'_, F> {
+    /// An absent feature must have a name too.
+    fn skip(&mut self, name: Borrowed<'_, 'py, PyAny>) -> bool {
+        self.finder.recall(name.as_ptr()) != UNKNOWN || PlainName::of(name).is_some()
+    }
+
+    #[inline(never)]
+    fn visit_unrecalled(&mut self, name: Borrowed<'_, 'py, PyAny>, value: f64) -> bool {
+        let Some(name) = PlainName::of(name) else { return false };
+        let id = self.finder.find(name.name(), name.object());
+        self.push(id, value, || name.to_key());
+        true
+    }
+
+    fn visit_text(
+        &mut self,
+        name: Borrowed<'_, 'py, PyAny>,
+        value: Borrowed<'_, 'py, PyString>,
+    ) -> bool {
+        let (Some(name), Ok(text)) = (PlainName::of(name), value.to_str()) else { return false };
+        let mut joined = std::mem::take(&mut self.joined);
+        join(&mut joined, name.name(), text);
+        let position = self.event.buffer.features.len();
+        let (name, text) = (name.to_key(), value.to_owned().unbind());
+        self.event.texts.push(TextValue { position, name, text });
+        let id = self.finder.find(Name::Text(&joined), None);
+        self.push(id, 1.0, || EventKey::Text(PyString::new(value.py(), &joined).unbind()));
+        self.joined = joined;
+        true
+    }
+
+    fn push(&mut self, id: FeatureId, value: f64, key: impl FnOnce() -> EventKey) {
+        let PyEvent { buffer, kept, .. } = &mut *self.event;
+        if id == UNKNOWN {
+            kept.push((buffer.features.len() as u32, key()));
+        }
+        buffer.features.push(FeatureValue { id, value });
     }
 }
 
@@ -75,7 +188,7 @@ pub fn for_each_item(
 /// The items of a mapping of any kind, whose values may be of any kind.
 #[derive(Default)]
 struct EventItems {
-    keys: Vec<EventKey>,
+    kept: Vec<(u32, EventKey)>,
     features: Vec<FeatureValue>,
     texts: Vec<TextValue>,
 }
@@ -87,25 +200,29 @@ impl EventItems {
             return Ok(());
         }
         let (key, number) = if let Ok(text) = value.cast::<PyString>() {
-            let (position, joined) = (self.keys.len(), indicator(name, text)?);
+            let text_read = text.to_str().map_err(|_| {
+                let sentence = format!("event: the value of {} is not valid text.", shown(name));
+                EventError::new_err(sentence)
+            })?;
+            let (position, mut joined) = (self.kept.len(), String::new());
+            join(&mut joined, key.name(name.py()), text_read);
             self.texts.push(TextValue { position, name: key, text: text.clone().unbind() });
-            (EventKey::Text(joined), 1.0)
+            (EventKey::Text(PyString::new(name.py(), &joined).unbind()), 1.0)
         } else {
             match read_number(name, value)? {
                 Some(number) => (key, number),
                 None => return Ok(()),
             }
         };
-        self.keys.push(key);
+        self.kept.push((self.kept.len() as u32, key));
         self.features.push(FeatureValue { id: UNKNOWN, value: number });
         Ok(())
     }
 
     /// Refuse a name that the event has twice.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
-        check_names(py, &self.keys)?;
-        let keys = EventKeys { py, keys: &self.keys };
-        let mut names: Vec<Name<'_>> = (0..self.keys.len()).map(|i| keys.name(i)).collect();
+        let kept = KeptNames { py, kept: &self.kept };
+        let mut names: Vec<Name<'_>> = kept.iter().collect();
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => {
@@ -151,15 +268,14 @@ fn read_value(name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<f64
     })
 }
 
-/// `name=value`: the indicator feature of a text value.
-fn indicator(name: &Bound<'_, PyAny>, value: &Bound<'_, PyString>) -> PyResult<Py<PyString>> {
-    let text = value.to_str().map_err(|_| {
-        EventError::new_err(format!("event: the value of {} is not valid text.", shown(name)))
-    })?;
-    // The text itself, whatever `str` makes of a subclass: an enum's member of value "red" is red.
-    let joined = match name.cast::<PyString>() {
-        Ok(name) => format!("{}={text}", name.to_str()?),
-        Err(_) => format!("{}={text}", name.extract::<i64>()?),
-    };
-    Ok(PyString::new(value.py(), &joined).unbind())
+/// `name=value`: the name of the indicator of a text. The text itself counts, whatever `str` makes of a
+/// subclass: an enum's member of value "red" is red.
+fn join(joined: &mut String, name: Name<'_>, text: &str) {
+    joined.clear();
+    match name {
+        Name::Text(name) => joined.push_str(name),
+        Name::Number(number) => joined.push_str(&number.to_string()),
+    }
+    joined.push('=');
+    joined.push_str(text);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use headwater_core::{Name, Names};
+use headwater_core::Name;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -10,7 +10,7 @@ use pyo3::types::PyList;
 use crate::errors::{EventError, is_about_value};
 use crate::event::PyEvent;
 use crate::frames::CsrArrays;
-use crate::name::{EventKeys, check_names, name_to_python};
+use crate::name::name_to_python;
 
 /// The columns of the rows so far: one per name, in the order in which they came.
 #[derive(Default)]
@@ -66,11 +66,9 @@ pub fn read_events<'py>(
             let said = said.strip_prefix("event: ").unwrap_or(&said);
             EventError::new_err(format!("X, row {row}: {said}"))
         };
-        let event = PyEvent::read(&event, None).map_err(placed)?;
-        check_names(py, &event.keys).map_err(placed)?;
-        let names = EventKeys { py, keys: &event.keys };
-        for (position, feature) in event.buffer.features.iter().enumerate() {
-            indices.push(columns.column(names.name(position))?);
+        let event = PyEvent::read(&event).map_err(placed)?;
+        for ((_, key), feature) in event.kept.iter().zip(&event.buffer.features) {
+            indices.push(columns.column(key.name(py))?);
             values.push(feature.value);
         }
         indptr.push(indices.len() as i64);

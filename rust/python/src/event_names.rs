@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::FixedState;
+use headwater_core::Name;
 use headwater_core::event_bytes::{EventWriter, RawValue, read};
-use headwater_core::{FeatureValue, Name};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::dict::read_plain;
+use crate::dict::{ItemVisitor, PlainName, PlainValue, visit_items};
 use crate::errors::{EventError, ParameterError, raise, shown};
 use crate::event::{for_each_item, read_number};
-use crate::name::{EventKey, check_names, read_name};
+use crate::name::{EventKey, read_name};
 
 /// The names of a journal's events by number, and the events as bytes and back.
 ///
@@ -168,7 +169,7 @@ impl EventNames {
         let mut table = self.table();
         for (key, value) in &entries {
             let name = table.number(py, key)?;
-            digest.name(name_of(py, key));
+            digest.name(key.name(py));
             let value = match value {
                 GivenValue::Text(text) => RawValue::Text(text.bind(py).to_str()?),
                 GivenValue::Number(number) => RawValue::Number(*number),
@@ -231,14 +232,31 @@ impl EventNames {
     }
 }
 
+/// The items of a dict that are not absent.
+struct Entries(Vec<(EventKey, GivenValue)>);
+
+impl<'py> ItemVisitor<'py> for Entries {
+    fn ahead(&self, _name: *const ffi::PyObject) {}
+
+    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> bool {
+        let Some(name) = PlainName::of(name) else { return false };
+        let value = match value {
+            PlainValue::Absent => return true,
+            PlainValue::Number(number) => GivenValue::Number(number),
+            PlainValue::Text(text) if text.to_str().is_err() => return false,
+            PlainValue::Text(text) => GivenValue::Text(text.to_owned().unbind()),
+        };
+        self.0.push((name.to_key(), value));
+        true
+    }
+}
+
 /// The items of an event that are not absent.
 fn read_entries(x: &Bound<'_, PyAny>) -> PyResult<Vec<(EventKey, GivenValue)>> {
     if let Ok(dict) = x.cast_exact::<PyDict>() {
-        let (mut keys, mut features) = (Vec::with_capacity(dict.len()), Vec::new());
-        if read_plain(dict, &mut keys, &mut features) {
-            check_names(x.py(), &keys)?;
-            let number = |feature: FeatureValue| GivenValue::Number(feature.value);
-            return Ok(keys.into_iter().zip(features.into_iter().map(number)).collect());
+        let mut entries = Entries(Vec::with_capacity(dict.len()));
+        if visit_items(dict, &mut entries) {
+            return Ok(entries.0);
         }
     }
     let mut entries: Vec<(EventKey, GivenValue)> = Vec::new();
@@ -260,12 +278,4 @@ fn read_entries(x: &Bound<'_, PyAny>) -> PyResult<Vec<(EventKey, GivenValue)>> {
         Ok(())
     })?;
     Ok(entries)
-}
-
-fn name_of<'a>(py: Python<'a>, key: &'a EventKey) -> Name<'a> {
-    match key {
-        // It was checked before, so it is UTF-8 and Python keeps the bytes.
-        EventKey::Text(text) => Name::Text(text.bind(py).to_str().unwrap_or_default()),
-        EventKey::Number(number) => Name::Number(*number),
-    }
 }

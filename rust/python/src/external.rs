@@ -10,15 +10,13 @@ use crate::decision::{Decision, not_a_decision};
 use crate::event::PyEvent;
 use crate::label::label_to_python;
 use crate::learner::{Learner, check_length};
-use crate::name::check_names;
 
 /// An event as a dict of numbers: what is absent is left out, texts are indicators.
 #[pyfunction]
 pub fn read_event<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
-    let event = PyEvent::read(x, None)?;
-    check_names(x.py(), &event.keys)?;
+    let event = PyEvent::read(x)?;
     let dict = PyDict::new(x.py());
-    for (key, feature) in event.keys.iter().zip(&event.buffer.features) {
+    for ((_, key), feature) in event.kept.iter().zip(&event.buffer.features) {
         dict.set_item(key.to_python(x.py())?, feature.value)?;
     }
     Ok(dict)

@@ -373,6 +373,19 @@ impl EventReader {
         Ok(state.reader.findings(state.ended).into_iter().map(finding_parts).collect())
     }
 
+    /// When the last event of `next` happened, in seconds since 1970.
+    #[getter]
+    fn time(&self) -> PyResult<Option<f64>> {
+        Ok(self.state().map_err(raise)?.record.time.map(|micros| micros as f64 / 1e6))
+    }
+
+    /// What it belongs to.
+    #[getter]
+    fn group<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let group = self.state().map_err(raise)?.record.group.clone();
+        id_to_python(py, group.as_ref())
+    }
+
     /// The number of lines that could not be used.
     #[getter]
     fn skipped(&self) -> PyResult<u64> {

@@ -3,7 +3,6 @@
 #![allow(clippy::redundant_closure_for_method_calls)] // lifetimes need the closure
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
 use headwater_core as core;
@@ -24,8 +23,8 @@ use crate::files::{
 };
 use crate::label::{label_to_python, read_given_label, read_label};
 use crate::learned_features::LearnedFeatures;
-use crate::lock::{LearnerLock, LockedLearner};
-use crate::name::{EventKeys, check_names, name_to_python, presence_name};
+use crate::lock::{HeldLearner, LearnerLock, LockedLearner};
+use crate::name::{KeptNames, name_to_python, presence_name};
 
 /// Rows between two readings of the clock.
 const ROWS_A_LOOK: usize = 64;
@@ -54,7 +53,7 @@ impl Learner {
         py: Python<'_>,
         f: impl FnOnce(&mut LockedLearner) -> Result<T, core::Error>,
     ) -> PyResult<T> {
-        let mut held = self.guarded.hold(|mutex| mutex.lock_py_attached(py)).map_err(raise)?;
+        let mut held = self.hold(py)?;
         held.inner().and_then(f).map_err(raise)
     }
 
@@ -83,44 +82,48 @@ impl Learner {
         x: &Bound<'_, PyAny>,
         f: impl FnOnce(&mut core::Learner, &[FeatureValue]) -> Result<T, core::Error>,
     ) -> PyResult<T> {
-        self.on_event(x, |inner, event, _| {
+        self.on_event(x, |inner, event| {
             inner.core.transform(&mut event.buffer)?;
             f(&mut inner.core, event.buffer.inputs())
         })
-        .map(|(result, _)| result)
     }
 
-    /// The same on an event whose names are looked up first. Returns the event with the result.
+    /// The same on an event whose names are looked up first.
     fn on_event<T>(
         &self,
         x: &Bound<'_, PyAny>,
-        f: impl FnOnce(&mut LockedLearner, &mut PyEvent, &EventKeys<'_, '_>) -> Result<T, core::Error>,
-    ) -> PyResult<(T, PyEvent)> {
+        f: impl FnOnce(&mut LockedLearner, &mut PyEvent) -> Result<T, core::Error>,
+    ) -> PyResult<T> {
         let py = x.py();
-        let shape = self.with(py, |inner| Ok(inner.name_cache.shape()))?;
-        let mut event = PyEvent::read(x, shape.as_deref())?;
-        let keys = event.keys.clone();
-        let names = EventKeys { py, keys: &keys };
-        let shape = shape.filter(|shape| Arc::ptr_eq(&shape.keys, &keys));
-        let result = self.with(py, |inner| {
-            let LockedLearner { core, name_cache, .. } = inner;
-            if !shape.as_ref().is_some_and(|shape| shape.complete) {
-                let missed = match shape {
-                    Some(_) => Vec::new(),
-                    None => name_cache.recall(py, &keys, &mut event.buffer)?,
-                };
-                core.look_up(&names, &mut event.buffer)?;
-                if !core.evicts() {
-                    name_cache.remember(py, &keys, &event.buffer, &missed, core.names());
-                    name_cache.note(&keys, &event.buffer);
-                }
-            }
-            f(inner, &mut event, &names)
-        });
-        if result.is_err() {
-            check_names(py, &keys)?; // its error names the object that is not a text
+        let mut held = self.hold(py)?;
+        let mut event = std::mem::take(&mut held.inner().map_err(raise)?.event);
+        let plain = match (x.cast_exact::<PyDict>(), held.inner()) {
+            (Ok(dict), Ok(inner)) => inner.read_dict(dict, &mut event),
+            _ => false,
+        };
+        if !plain {
+            drop(held); // for reading this may run Python code
+            event = PyEvent::read_mapping(x)?;
+            held = self.hold(py)?;
         }
-        Ok((result?, event))
+        let result = held.inner().and_then(|inner| {
+            if !event.kept.is_empty() {
+                let names = KeptNames { py, kept: &event.kept };
+                inner.core.look_up(&names, &mut event.buffer)?;
+            }
+            f(inner, &mut event)
+        });
+        let objects = (std::mem::take(&mut event.kept), std::mem::take(&mut event.texts));
+        if let Ok(inner) = held.inner() {
+            inner.event = event;
+        }
+        drop(held); // before the last reference to an object is given back, which may run Python code
+        drop(objects);
+        result.map_err(raise)
+    }
+
+    fn hold<'a>(&'a self, py: Python<'_>) -> PyResult<HeldLearner<'a>> {
+        self.guarded.hold(|mutex| mutex.lock_py_attached(py)).map_err(raise)
     }
 
     /// The same for a batch, with the GIL released. Checks for Ctrl-C.
@@ -206,7 +209,7 @@ impl Learner {
             Some(bytes) => core::Learner::restore(config, bytes),
         }
         .map_err(raise)?;
-        let mut held = self.guarded.hold(|mutex| mutex.lock_py_attached(py)).map_err(raise)?;
+        let mut held = self.hold(py)?;
         *held.guard = Some(LockedLearner::new(core));
         Ok(())
     }
@@ -220,7 +223,7 @@ impl Learner {
     /// Become a copy of another learner with the same parameters.
     fn _copy(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         let core = py.detach(|| other.copied()).map_err(raise)?;
-        let mut held = self.guarded.hold(|mutex| mutex.lock_py_attached(py)).map_err(raise)?;
+        let mut held = self.hold(py)?;
         *held.guard = Some(LockedLearner::new(core));
         Ok(())
     }
@@ -321,17 +324,21 @@ impl Learner {
             outcome: outcome.map(|one| read_outcome(one, "outcome")).transpose()?,
             reserve: reserve.map(|one| read_outcome(one, "reserve")).transpose()?,
         };
-        let ((given, decided, label, maker), event) = self.on_event(x, |inner, event, names| {
+        let py = x.py();
+        let (label, mut decision) = self.on_event(x, |inner, event| {
             let values = event.buffer.features.iter().map(|feature| feature.value);
             let given = inner.core.is_scaled().then(|| values.collect());
-            let decided = inner.core.decide_told(&mut event.buffer, names, told)?;
+            let names = KeptNames { py, kept: &event.kept };
+            let decided = inner.core.decide_told(&mut event.buffer, &names, told)?;
             let label = inner.core.prediction(decided.class, decided.margin);
             let maker = (inner.core.identity(), inner.whose(), inner.core.learned());
-            Ok((given, decided, label, maker))
+            let book = inner.name_cache.book.clone();
+            Ok((label, Decision::new(decided, event, book, given, maker, py.None())))
         })?;
-        let prediction = spoken_to_python(x.py(), label.as_ref())?;
-        let prediction = prediction.map_or_else(|| x.py().None(), Bound::unbind);
-        Ok(Decision::new(prediction, decided, event, given, maker))
+        if let Some(label) = &label {
+            decision.prediction = label_to_python(py, label)?.unbind();
+        }
+        Ok(decision)
     }
 
     /// Learn an event with its label: moves the weights and makes its features known.
@@ -345,8 +352,10 @@ impl Learner {
     /// {'rain': 0.5}
     fn learn_one(&self, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<()> {
         let label = self.given_label(y)?;
-        self.on_event(x, |inner, event, names| inner.core.learn(&mut event.buffer, names, &label))?;
-        Ok(())
+        self.on_event(x, |inner, event| {
+            let names = KeptNames { py: x.py(), kept: &event.kept };
+            inner.core.learn(&mut event.buffer, &names, &label).map(|_| ())
+        })
     }
 
     /// Learn a decided event from the features frozen in its decision, with the model as it is
@@ -369,14 +378,19 @@ impl Learner {
         decision.answer(|| {
             self.with(py, |inner| {
                 let whose = inner.whose();
-                let LockedLearner { core, answered, .. } = inner;
+                let LockedLearner { core, event, .. } = inner;
                 decision.check_maker(core.identity())?;
-                decision.fill(answered, whose);
-                let names = EventKeys { py, keys: &decision.keys };
-                core.look_up(&names, answered)?;
-                core.expand(answered);
+                let event = &mut event.buffer;
+                decision.fill(event, whose);
+                let all = decision.all_names(py, whose);
+                let kept = all.as_deref().unwrap_or(decision.kept_names());
+                let names = KeptNames { py, kept };
+                if !kept.is_empty() {
+                    core.look_up(&names, event)?;
+                }
+                core.expand(event);
                 let products = decision.products(whose, core.learned());
-                core.answer(decision.decided(), answered, &names, &label, products)
+                core.answer(decision.decided(), event, &names, &label, products)
             })
         })
     }
@@ -385,20 +399,19 @@ impl Learner {
     /// event.
     fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<ExplanationParts<'py>> {
         let py = x.py();
-        let ((label, parts, decided, details), event) = self.on_event(x, |inner, event, _| {
+        let (label, parts, decided, details, keys) = self.on_event(x, |inner, event| {
+            let keys = inner.name_cache.book.keys(py, &event.kept, &event.buffer.features);
             inner.core.transform(&mut event.buffer)?;
             let (parts, decided) = inner.core.explain(&event.buffer)?;
             let label = inner.core.prediction(decided.class, decided.margin);
             let details = inner.core.details(event.buffer.inputs());
-            Ok((label, parts, decided, details))
+            Ok((label, parts, decided, details, keys))
         })?;
         let mut named = Vec::with_capacity(parts.len());
         for (part, amount) in parts {
             let name = match part {
-                core::Part::Value(position) => event.keys[position].to_python(py)?,
-                core::Part::Presence(position) => {
-                    presence_name(&event.keys[position].to_python(py)?)?
-                }
+                core::Part::Value(position) => keys[position].to_python(py)?,
+                core::Part::Presence(position) => presence_name(&keys[position].to_python(py)?)?,
                 core::Part::Own(name) => name_to_python(py, name)?,
             };
             named.push((name, amount));

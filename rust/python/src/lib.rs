@@ -21,6 +21,7 @@ mod name;
 mod name_cache;
 mod record_batches;
 mod role_reader;
+mod scalars;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -34,6 +35,7 @@ fn split_model<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(String, Bound<'py
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    scalars::find_types(module.py());
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ARITHMETIC", headwater_core::ARITHMETIC)?;
     module.add_class::<decision::Decision>()?;

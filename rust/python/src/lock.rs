@@ -4,16 +4,19 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{LockResult, Mutex, MutexGuard, TryLockError};
 
 use headwater_core as core;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-use crate::name_cache::NameCache;
+use crate::event::PyEvent;
+use crate::name_cache::{NameCache, NameFinder};
 
 /// The core's learner, and an identity that no other learner has.
 pub struct LockedLearner {
     pub core: core::Learner,
     identity: u64,
     pub name_cache: NameCache,
-    /// The event of the decision that is being answered; reused for every answer.
-    pub answered: core::EventBuffer,
+    /// The event that it is called about; its memory is reused for the next.
+    pub event: PyEvent,
 }
 
 impl LockedLearner {
@@ -23,8 +26,15 @@ impl LockedLearner {
             core,
             identity: NEXT.fetch_add(1, Ordering::Relaxed),
             name_cache: NameCache::default(),
-            answered: core::EventBuffer::default(),
+            event: PyEvent::default(),
         }
+    }
+
+    /// Read a dict with the ids of its names: see [`PyEvent::read_dict`].
+    pub fn read_dict(&mut self, dict: &Bound<'_, PyDict>, event: &mut PyEvent) -> bool {
+        let book = self.name_cache.book.clone();
+        let mut finder = NameFinder::new(dict.py(), &self.core, &mut self.name_cache, &book);
+        event.read_dict(dict, &mut finder)
     }
 
     /// Identifies whose ids a decision holds and since when: ids change when features are evicted.

@@ -18,6 +18,21 @@ pub enum EventKey {
 }
 
 impl EventKey {
+    /// The name. It was checked before, so it is UTF-8 and Python keeps the bytes.
+    pub fn name<'a>(&'a self, py: Python<'a>) -> Name<'a> {
+        match self {
+            Self::Text(text) => Name::Text(text.bind(py).to_str().unwrap_or_default()),
+            Self::Number(number) => Name::Number(*number),
+        }
+    }
+
+    pub fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::Text(text) => Self::Text(text.clone_ref(py)),
+            Self::Number(number) => Self::Number(*number),
+        }
+    }
+
     pub fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self {
             Self::Text(text) => Ok(text.bind(py).clone().into_any()),
@@ -26,19 +41,26 @@ impl EventKey {
     }
 }
 
-/// The names of an event, for the core.
-pub struct EventKeys<'a, 'py> {
+/// Names of an event by position, for the core: those that it keeps itself.
+pub struct KeptNames<'a, 'py> {
     pub py: Python<'py>,
-    pub keys: &'a [EventKey],
+    pub kept: &'a [(u32, EventKey)],
 }
 
-impl Names for EventKeys<'_, '_> {
+impl KeptNames<'_, '_> {
+    pub fn iter(&self) -> impl Iterator<Item = Name<'_>> {
+        self.kept.iter().map(|(_, key)| key.name(self.py))
+    }
+}
+
+impl Names for KeptNames<'_, '_> {
+    /// The core asks for names that are not known, and these are kept.
     fn name(&self, position: usize) -> Name<'_> {
-        match &self.keys[position] {
-            // It was checked before, so it is UTF-8 and Python keeps the bytes.
-            EventKey::Text(text) => Name::Text(text.bind(self.py).to_str().unwrap_or_default()),
-            EventKey::Number(number) => Name::Number(*number),
-        }
+        let at = |index: usize| self.kept.get(index).filter(|(at, _)| *at as usize == position);
+        let found = at(position).or_else(|| {
+            at(self.kept.binary_search_by_key(&(position as u32), |&(at, _)| at).ok()?)
+        });
+        found.map_or(Name::Text(""), |(_, key)| key.name(self.py))
     }
 }
 
@@ -62,16 +84,6 @@ impl OwnedName {
             Self::Text(text) => Name::Text(text),
         }
     }
-}
-
-/// Refuse a name that is not UTF-8. Reading a plain dict does not check its names.
-pub fn check_names(py: Python<'_>, keys: &[EventKey]) -> PyResult<()> {
-    for key in keys {
-        if let EventKey::Text(text) = key {
-            read_name("event", text.bind(py))?;
-        }
-    }
-    Ok(())
 }
 
 /// A feature's name; `place` says where it is, for the error message.

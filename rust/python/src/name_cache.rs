@@ -1,166 +1,237 @@
-//! `NameCache` maps Python string objects, by identity, to feature ids, so that a repeated key
-//! costs no hash. Many streams also repeat all names of an event: these are cached as the event's
-//! shape. Nothing is cached if features can be evicted, because then ids change.
+//! Feature ids of the names in dicts, with as little hashing as possible.
 //!
-//! The table has two places per text. It holds references to its texts, so that no other object can
-//! get the address of one of them.
+//! A text object that came before is recognized by its address. A text that is another object in every event,
+//! as a decoder of JSON makes it, is compared with the text that came behind the one before it last time. Nothing
+//! is cached if features can be evicted, because then ids change.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use headwater_core::{Error, EventBuffer, FeatureId, UNKNOWN};
+use headwater_core::{self as core, FeatureId, FeatureValue, Name, UNKNOWN};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::dict::call_for;
+use crate::dict::{call_for, is_held_elsewhere};
+use crate::event::FindId;
 use crate::name::EventKey;
 
-const SMALLEST: usize = 1 << 6;
-const LARGEST: usize = 1 << 20;
+const SMALLEST: usize = 1 << 5;
+const LARGEST: usize = 1 << 19;
 /// A table of this size lies in the cache anyway.
-const NEAR: usize = 1 << 14;
+const NEAR: usize = 1 << 13;
+/// Ids below this have a follower.
+const FOLLOWED: FeatureId = 1 << 16;
 
-/// The names that consecutive events share, with their ids.
-pub struct EventShape {
-    pub keys: Arc<Vec<EventKey>>,
-    pub ids: Vec<FeatureId>,
-    /// Whether none of them is unknown, so that no lookup is needed.
-    pub complete: bool,
-}
+/// Objects for the names of features, by id: those that came in events.
+///
+/// Decisions share it, so that they need no list of their names. It lives as long as one of them.
+#[derive(Default)]
+pub struct NameBook(Mutex<Vec<Option<EventKey>>>);
 
-impl EventShape {
-    fn of(keys: &Arc<Vec<EventKey>>, event: &EventBuffer) -> Self {
-        let ids: Vec<FeatureId> = event.features.iter().map(|feature| feature.id).collect();
-        let complete = !ids.contains(&UNKNOWN);
-        Self { keys: keys.clone(), ids, complete }
+type BookPages<'a> = MutexGuard<'a, Vec<Option<EventKey>>>;
+
+impl NameBook {
+    /// It is held while no Python code runs.
+    fn open(&self) -> BookPages<'_> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The names of an event's features: those that it keeps itself, by position, and the others by id.
+    pub fn keys(
+        &self,
+        py: Python<'_>,
+        kept: &[(u32, EventKey)],
+        features: &[FeatureValue],
+    ) -> Vec<EventKey> {
+        let (pages, mut kept) = (self.open(), kept.iter().peekable());
+        let found = features.iter().enumerate().filter_map(|(position, feature)| {
+            match kept.next_if(|(at, _)| *at as usize == position) {
+                Some((_, key)) => Some(key.clone_ref(py)),
+                None => pages.get(feature.id as usize)?.as_ref().map(|key| key.clone_ref(py)),
+            }
+        });
+        found.collect()
     }
 }
 
+#[derive(Default)]
 struct CachedText {
-    text: Py<PyString>,
+    text: Option<Py<PyString>>,
     id: FeatureId,
+}
+
+impl CachedText {
+    #[inline(always)]
+    fn is(&self, text: *const ffi::PyObject) -> bool {
+        self.text.as_ref().is_some_and(|kept| kept.as_ptr().cast_const() == text)
+    }
 }
 
 #[derive(Default)]
 pub struct NameCache {
-    places: Vec<Option<CachedText>>,
-    /// The shape of the last two events, if their names were the same.
-    shape: Option<Arc<EventShape>>,
-    /// The names of the last event.
-    last: Option<Arc<Vec<EventKey>>>,
+    /// Two places per text, the newer first. The table holds references to its texts, so that no other object
+    /// can get the address of one of them.
+    places: Vec<[CachedText; 2]>,
+    /// The id that came behind each id last time.
+    followers: Vec<FeatureId>,
+    /// The last event that carried each id, to detect a name that an event has twice.
+    last_event: Vec<u64>,
+    events: u64,
+    pub book: Arc<NameBook>,
 }
 
 impl NameCache {
-    pub fn shape(&self) -> Option<Arc<EventShape>> {
-        self.shape.clone()
-    }
-
-    /// Remember the names and ids of an event for the next one. Not needed if its shape was
-    /// complete.
-    pub fn note(&mut self, keys: &Arc<Vec<EventKey>>, event: &EventBuffer) {
-        let again = |last: &Arc<Vec<EventKey>>| Arc::ptr_eq(last, keys) || are_same(last, keys);
-        if self.last.as_ref().is_some_and(again) {
-            self.shape = Some(Arc::new(EventShape::of(keys, event)));
-        }
-        self.last = Some(keys.clone());
-    }
-
-    /// Fill in the ids of cached texts, and refuse names that are not texts. Returns the positions
-    /// of the others.
-    pub fn recall(
-        &self,
-        py: Python<'_>,
-        keys: &[EventKey],
-        event: &mut EventBuffer,
-    ) -> Result<Vec<u32>, Error> {
-        let mut missed = Vec::new();
-        if self.places.len() > NEAR {
-            for key in keys {
-                if let EventKey::Text(text) = key
-                    && let Some(place) = self.places.get(self.place(text))
-                {
-                    call_for(place);
-                }
-            }
-        }
-        for (position, key) in keys.iter().enumerate() {
-            let EventKey::Text(text) = key else { continue };
-            if let Some(place) = self.find(text) {
-                event.features[position].id = place.id;
-                continue;
-            }
-            if text.bind(py).to_str().is_err() {
-                return Err(Error::Event("event: a feature's name is not valid text.".to_owned()));
-            }
-            missed.push(position as u32);
-        }
-        Ok(missed)
-    }
-
-    fn find(&self, text: &Py<PyString>) -> Option<&CachedText> {
-        let first = self.place(text);
-        let holds = |place: usize| {
-            let kept = self.places.get(place).and_then(Option::as_ref);
-            kept.filter(|kept| kept.text.is(text))
-        };
+    #[inline(always)]
+    fn recall(&self, text: *const ffi::PyObject) -> FeatureId {
+        let Some([newer, older]) = self.places.get(self.place(text)) else { return UNKNOWN };
         // Without a branch: the processor cannot predict which of the two it is, and waiting for
         // memory would delay the names that follow.
-        holds(first ^ usize::from(holds(first).is_none()))
+        let id = if older.is(text) { older.id } else { UNKNOWN };
+        if newer.is(text) { newer.id } else { id }
     }
 
-    /// Cache texts that were missing, after they have been looked up; `names` is the number of
-    /// names that the learner knows.
-    pub fn remember(
-        &mut self,
-        py: Python<'_>,
-        keys: &[EventKey],
-        event: &EventBuffer,
-        missed: &[u32],
-        names: usize,
-    ) {
-        if missed.is_empty() {
-            return;
-        }
-        if self.places.len() < LARGEST && self.places.len() < 2 * names {
-            self.grow((2 * names).next_power_of_two().clamp(SMALLEST, LARGEST));
-        }
-        for position in missed.iter().map(|&position| position as usize) {
-            let id = event.features[position].id;
-            if let EventKey::Text(text) = &keys[position]
-                && id != UNKNOWN
-                && text.bind(py).is_exact_instance_of::<PyString>()
-            // dropping it runs no Python code
-            {
-                self.put(CachedText { text: text.clone_ref(py), id });
+    /// Cache a text; `names` is the number of names that the learner knows.
+    fn put(&mut self, text: Py<PyString>, id: FeatureId, names: usize) {
+        if self.places.len() < LARGEST && self.places.len() < names {
+            let size = names.next_power_of_two().clamp(SMALLEST, LARGEST);
+            let mut places = Vec::new();
+            places.resize_with(size, Default::default);
+            let old = std::mem::replace(&mut self.places, places);
+            for [newer, older] in old {
+                self.put_in_place(older);
+                self.put_in_place(newer);
             }
         }
+        self.put_in_place(CachedText { text: Some(text), id });
     }
 
-    fn grow(&mut self, size: usize) {
-        let mut places = Vec::new();
-        places.resize_with(size, || None);
-        for place in std::mem::replace(&mut self.places, places).into_iter().flatten() {
-            self.put(place);
+    fn put_in_place(&mut self, cached: CachedText) {
+        let Some(text) = &cached.text else { return };
+        let text = text.as_ptr().cast_const();
+        let place = self.place(text);
+        let [newer, older] = &mut self.places[place];
+        if !newer.is(text) {
+            std::mem::swap(newer, older);
         }
-    }
-
-    fn put(&mut self, place: CachedText) {
-        let first = self.place(&place.text);
-        if self.places[first].as_ref().is_some_and(|kept| !kept.text.is(&place.text)) {
-            self.places.swap(first, first ^ 1); // the older of the two is replaced
-        }
-        self.places[first] = Some(place);
+        *newer = cached;
     }
 
     /// A hash of the object's address.
-    fn place(&self, text: &Py<PyString>) -> usize {
-        let mixed = (text.as_ptr().addr() as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    #[inline(always)]
+    fn place(&self, text: *const ffi::PyObject) -> usize {
+        let mixed = (text.addr() as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 32) as usize & self.places.len().wrapping_sub(1)
+    }
+
+    fn follower(&self, id: FeatureId) -> FeatureId {
+        self.followers.get(id.wrapping_add(1) as usize).copied().unwrap_or(UNKNOWN)
+    }
+
+    fn follows(&mut self, before: FeatureId, id: FeatureId) {
+        let place = before.wrapping_add(1); // none comes before the first
+        if place < FOLLOWED {
+            if place as usize >= self.followers.len() {
+                self.followers.resize((place as usize + 1).next_power_of_two(), UNKNOWN);
+            }
+            self.followers[place as usize] = id;
+        }
     }
 }
 
-/// Whether these are the same objects, in the same order.
-fn are_same(some: &[EventKey], others: &[EventKey]) -> bool {
-    let pairs = || some.iter().zip(others);
-    some.len() == others.len()
-        && pairs().all(|pair| matches!(pair, (EventKey::Text(a), EventKey::Text(b)) if a.is(b)))
+/// Finds the ids of one event's names.
+pub struct NameFinder<'a, 'py> {
+    py: Python<'py>,
+    learner: &'a core::Learner,
+    cache: &'a mut NameCache,
+    book: &'a NameBook,
+    /// Opened when it is needed.
+    pages: Option<BookPages<'a>>,
+    /// The last id that was known.
+    before: FeatureId,
+    caches: bool,
+}
+
+impl<'a, 'py> NameFinder<'a, 'py> {
+    pub fn new(
+        py: Python<'py>,
+        learner: &'a core::Learner,
+        cache: &'a mut NameCache,
+        book: &'a NameBook,
+    ) -> Self {
+        let caches = !learner.evicts();
+        Self { py, learner, cache, book, pages: None, before: UNKNOWN, caches }
+    }
+
+    /// Note the object of a known name.
+    fn meet(&mut self, name: Name<'_>, object: Option<Borrowed<'_, 'py, PyString>>, id: FeatureId) {
+        let Self { py, cache, book, .. } = self;
+        let pages = self.pages.get_or_insert_with(|| book.open());
+        let index = id as usize;
+        if index >= pages.len() {
+            pages.resize_with((index + 1).next_power_of_two(), || None);
+        }
+        let exact = object.filter(|object| object.is_exact_instance_of::<PyString>());
+        if pages[index].is_none() {
+            pages[index] = Some(match (name, exact) {
+                (Name::Number(number), _) => EventKey::Number(number),
+                (Name::Text(_), Some(object)) => EventKey::Text(object.to_owned().unbind()),
+                (Name::Text(text), None) => EventKey::Text(PyString::new(*py, text).unbind()),
+            });
+        }
+        // What only the dict holds is gone after the event, and the next one has another object.
+        if let Some(object) = exact
+            && is_held_elsewhere(object)
+        {
+            cache.put(object.to_owned().unbind(), id, self.learner.names());
+        }
+    }
+}
+
+impl<'py> FindId<'py> for NameFinder<'_, 'py> {
+    fn ahead(&self, name: *const ffi::PyObject) {
+        if self.cache.places.len() > NEAR
+            && let Some(place) = self.cache.places.get(self.cache.place(name))
+        {
+            call_for(place);
+        }
+    }
+
+    #[inline]
+    fn recall(&mut self, name: *const ffi::PyObject) -> FeatureId {
+        let id = self.cache.recall(name);
+        if id != UNKNOWN {
+            self.before = id;
+        }
+        id
+    }
+
+    fn find(&mut self, name: Name<'_>, object: Option<Borrowed<'_, 'py, PyString>>) -> FeatureId {
+        if !self.caches {
+            return UNKNOWN;
+        }
+        let own = self.learner.own_names().len() as FeatureId; // they are the first
+        let expected = self.cache.follower(self.before);
+        let is_expected = expected != UNKNOWN && self.learner.name(expected) == name;
+        let id = if is_expected { expected } else { self.learner.id(name) };
+        if id == UNKNOWN || id < own {
+            return UNKNOWN; // who looks it up refuses it
+        }
+        self.cache.follows(self.before, id);
+        self.meet(name, object, id);
+        self.before = id;
+        id
+    }
+
+    fn has_repeats(&mut self, features: &[FeatureValue]) -> bool {
+        let NameCache { last_event, events, .. } = &mut *self.cache;
+        *events += 1;
+        if last_event.len() < self.learner.names() {
+            last_event.resize(self.learner.names().next_power_of_two(), 0);
+        }
+        let is_repeated = |feature: &FeatureValue| {
+            let last = last_event.get_mut(feature.id as usize); // an unknown id lies behind the end
+            last.is_some_and(|last| std::mem::replace(last, *events) == *events)
+        };
+        features.iter().any(is_repeated)
+    }
 }

@@ -27,6 +27,14 @@ impl EventBuffer {
         Self { features, ..Self::default() }
     }
 
+    /// Forget the last event, whatever became of it; the memory is kept.
+    pub fn clear(&mut self) {
+        self.features.clear();
+        self.presence.clear();
+        self.new.clear();
+        self.pending = false;
+    }
+
     /// The event as the model uses it: the features, with a scaler a value and a presence of each, and the
     /// learner's own features at the end.
     pub fn inputs(&self) -> &[FeatureValue] {

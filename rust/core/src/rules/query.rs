@@ -457,7 +457,7 @@ impl Quantile {
     /// The share of the rate that is asked for at random: a concept that is reversed is found only there.
     const EXPLORED: f64 = 0.15;
     /// The first questions are asked as soon as the promise allows, answered or not.
-    pub const FIRST_QUESTIONS: u64 = 20;
+    pub const FIRST_QUESTIONS: u64 = 10;
     /// With a scaler, the first event that may be asked for: the scaler needs a few events first.
     const FIRST_EVENT: u64 = 10;
     /// The most questions ahead of the rate at the start.
@@ -626,9 +626,9 @@ mod tests {
         let (mean_margin, tilt, given_events, given_rates) = (0.0, 0.0, 0, 0.0);
         let unmoved = QueryState::Quantile { mean_margin, tilt, given_events, given_rates };
         assert_eq!(query.state(), unmoved);
-        // No answer has come after twenty questions: chance goes on asking at the rate.
-        assert_eq!(query.ask(&before(100, 20, false), 0.4, Told::default()), (true, 0.5));
-        assert_eq!(query.ask(&before(101, 21, false), 0.6, Told::default()), (false, 0.5));
+        // No answer has come after ten questions: chance goes on asking at the rate.
+        assert_eq!(query.ask(&before(100, 10, false), 0.4, Told::default()), (true, 0.5));
+        assert_eq!(query.ask(&before(101, 11, false), 0.6, Told::default()), (false, 0.5));
     }
 
     #[test]
