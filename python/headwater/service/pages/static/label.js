@@ -1,7 +1,7 @@
 // Labelling: one card, one decision, one key. The next cards are here before the answer leaves.
 "use strict";
 
-const AHEAD = 3; // cards in hand, the one on the screen included
+const AHEAD = 5; // cards in hand, the one on the screen included
 const RENEW = 30; // seconds between two requests that keep the cards in hand
 const MANY = 9; // with more classes than keys one types
 
