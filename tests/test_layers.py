@@ -14,8 +14,8 @@ import headwater
 
 LAYERS = (
     "cli > demo > service|studies > connectors|adapters|client > live > evaluation|testing"
-    " > session|datasets > streams|labels|catalogue > learners > inputs|rules > parameters"
-    " > types|errors > _core"
+    " > session|datasets > streams|labels|catalogue > learners > register > inputs|rules"
+    " > parameters > types|errors > _core"
 )
 """From the outside in; parts that do not exist yet have their place already."""
 DEPTH = {

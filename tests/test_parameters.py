@@ -85,14 +85,16 @@ def test_other_annotations_state_no_limit(annotation: Any) -> None:
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_s_own_parameters_come_first(name: str) -> None:
     listed = [field.name for field in dataclasses.fields(LEARNERS[name])]
-    shared = [one for one in ("max_features", "when_full", "classes", "seed") if one in listed]
+    shared = [
+        one for one in ("max_features", "when_full", "classes", "seed", "track") if one in listed
+    ]
     assert listed[-len(shared) :] == shared
     assert list(inspect.signature(LEARNERS[name]).parameters) == listed
 
 
 def test_shared_parameters_are_the_same_everywhere() -> None:
     kinds = list(LEARNERS.values())
-    for name in ("max_features", "when_full", "classes", "seed"):
+    for name in ("max_features", "when_full", "classes", "seed", "track"):
         having = [cls for cls in kinds if name in field_limits(cls)]
         assert len(having) > 5
         assert len({described_parameters(cls.__doc__)[name] for cls in having}) == 1

@@ -31,6 +31,7 @@ VERBS = [
 ]
 
 INTERNAL = {
+    "register",
     *("_core", "adapters", "catalogue", "cli", "demo", "inputs", "learners", "parameters"),
     *("rules", "session", "studies", "types"),
 }

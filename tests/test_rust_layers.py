@@ -8,7 +8,7 @@ import pytest
 
 PROJECT = Path(__file__).parent.parent
 LAYERS = (
-    "learner > event_bytes|readers|model > rules > scaling > capacity > feature_table"
+    "learner > event_bytes|readers|model > rules > scaling|register > capacity > feature_table"
     " > storage|feature_history > label > event > error"
 )
 DEPTH = {

@@ -17,6 +17,7 @@ from .learners.python_learner import PythonLearner
 from .learners.regression import PARegressor
 from .learners.second_order import SEL2
 from .learners.spring import Spring
+from .register import FeatureFinding, FeatureLife, Register
 from .rules import query, scale, sparsify, update
 from .session import Session
 from .types import Explanation, Feature, FileRun, Rows, Trace
@@ -39,12 +40,15 @@ __all__ = [
     "EventFile",
     "Explanation",
     "Feature",
+    "FeatureFinding",
+    "FeatureLife",
     "FileRun",
     "Learner",
     "Linear",
     "PARegressor",
     "PythonLearner",
     "Record",
+    "Register",
     "Rows",
     "Session",
     "Spring",

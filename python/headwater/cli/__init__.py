@@ -24,6 +24,7 @@ COMMANDS = {
     "correct": "Put another label in the place of an answer in a live stream.",
     "budget": "Say how many questions people can answer, or show what is left of that.",
     "status": "Show a live stream: events, questions, quality, last facts.",
+    "features": "Show the features of a live stream or model: state, rhythm, values, weight.",
     "replay": "Replay a live stream to another learner: how good would it have been?",
     "export": "Write the facts of a live stream to a file: JSON lines or Parquet.",
     "import": "Make a live stream from an export.",

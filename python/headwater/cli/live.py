@@ -63,7 +63,7 @@ def run_live(
     stopped = False
     place = "-" if events.path == "-" else os.path.basename(events.path)
     if learner is None and not _has_stream(db, stream):
-        learner = build("Spring", (), None, 0)
+        learner = build("Spring", ("track=true",), None, 0)
     clock: Any = None if events.columns.time is None else "events"
     with live.open(db, learner=learner, stream=stream, clock=clock) as loop, reading(events):
         records = enumerate(events.timed_records())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from headwater.cli.feature_table import print_findings, register_counts
 from headwater.cli.help import Command
 from headwater.cli.knowledge import knowledge, print_knowledge, print_pairs, spelled
 from headwater.cli.outputs import echo_json
@@ -32,6 +33,7 @@ def show(model: Path, top: int, as_json: bool) -> None:
         "evicted": learner.evicted,
         "bytes": model.stat().st_size,
         **knowledge(learner, top),
+        **({"register": register_counts(learner.register, top)} if learner.track else {}),
     }
     if as_json:
         echo_json(told)
@@ -65,3 +67,5 @@ def show(model: Path, top: int, as_json: bool) -> None:
         units = [("unit of " + spelled(name), unit) for name, unit in learner.columns.units.items()]
         print_pairs(console, "The columns that it was trained on", [*roles, *units])
     print_knowledge(console, told)
+    if learner.track:
+        print_findings(console, learner.register, top)

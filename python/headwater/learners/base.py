@@ -23,6 +23,7 @@ from headwater.learners.parts import Parts
 from headwater.learners.shared_parameters import shares
 from headwater.learners.whole_file import write_file
 from headwater.parameters import CLASSES, SEED, check_fields, whole_from
+from headwater.register import FeatureFinding, Register, findings_of
 from headwater.rules.component import shown
 from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Task, Trace
 
@@ -37,6 +38,8 @@ class Learner(_core.Learner):
     ----------
     seed
         The same seed and the same events give the same questions and the same weights.
+    track
+        Keep a register of all features of all events: see `register`.
 
     Examples
     --------
@@ -46,6 +49,7 @@ class Learner(_core.Learner):
     """
 
     seed: Annotated[int, SEED] = 0
+    track: bool = False
     _owner: ClassVar[str] = ""  # the name in error messages, if not that of the class itself
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
@@ -78,6 +82,7 @@ class Learner(_core.Learner):
             classes=given.get("classes"),
             seed=self.seed,
             state=state,
+            track=self.track,
         )
 
     @property
@@ -151,6 +156,44 @@ class Learner(_core.Learner):
         Feature(name='wind', first_learned=2, last_learned=2, times_learned=1, weight=0.0)
         """
         return [Feature(*row) for row in self._features()]
+
+    @property
+    def register(self) -> Register:
+        """A copy of the register of all features, as it is now, of a learner with `track=True`.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> model = hw.Spring(track=True)
+        >>> decision = model.decide_one({"rain": 2.0})
+        >>> model.register.feature("rain").values
+        (2.0,)
+        """
+        kept = self._register()
+        if kept is None:
+            raise ParameterError(
+                f"register: {self!r} keeps none; make the learner with track=True."
+            )
+        return Register.of(kept)
+
+    def findings(self, limit: int | None = None, *, since: int = 0) -> list[FeatureFinding]:
+        """What the register has found after number `since`: see `Register.findings`.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> model = hw.Spring(track=True)
+        >>> for day in range(60):
+        ...     decision = model.decide_one({"rain": day % 7} if day < 40 else {"wind": day % 5})
+        >>> [(one.event, one.kind, one.feature) for one in model.findings(limit=2)]
+        [(48, 'born', 'wind'), (57, 'gone', 'rain')]
+        """
+        found = self._findings(since)
+        if found is None:
+            raise ParameterError(
+                f"findings: {self!r} keeps no register; make the learner with track=True."
+            )
+        return findings_of(found, limit)
 
     def simulate(self, X: Any, y: Any, *, names: Sequence[Name] | None = None) -> Trace:
         """Run the whole loop over a batch: decide on each event, learn those asked for.

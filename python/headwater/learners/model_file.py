@@ -12,7 +12,8 @@ from headwater.rules.component import Component
 
 def write_header(name: str, parameters: Mapping[str, Any], columns: Columns | None = None) -> str:
     """A learner's class, its parameters and the roles of its columns as text."""
-    plain = {key: _to_plain(value) for key, value in parameters.items()}
+    given = {key: value for key, value in parameters.items() if (key, value) != ("track", False)}
+    plain = {key: _to_plain(value) for key, value in given.items()}
     header = {"class": name, "parameters": plain}
     if columns is not None:
         header["columns"] = columns.to_plain()

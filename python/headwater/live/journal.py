@@ -295,7 +295,10 @@ class Journal:
             told = {} if self._takes_rate else {"outcome": (False, 0.0)}
         elif self.spending is not None:
             rate, told = self._allowed(rate, when)
+        when = self.now if when is None else max(self.time, when)
         try:
+            if self.learner.track:
+                self.learner.tell_time(when)
             decision = self.learner.decide_one(x, rate=rate, **told)
         except HeadwaterError as error:
             raise Refused(error) from None

@@ -1,5 +1,7 @@
 """One stream of a database, as the writer keeps it: its journal, its past, its snapshots."""
 
+from collections.abc import Callable
+
 from sqlalchemy import Connection
 
 from headwater.live.clerk import Clerk
@@ -8,6 +10,7 @@ from headwater.live.past import Past
 from headwater.live.results import Answered
 from headwater.live.snapshot_maker import SnapshotMaker
 from headwater.live.writer import Call, Job, Writer
+from headwater.register import FeatureFinding
 from headwater.types import Label
 
 
@@ -25,6 +28,8 @@ class LiveStream:
         self.maker = SnapshotMaker(self.journal, carry_out)
         self.past = Past(self.journal, self.maker, carry_out)
         self.clerk = Clerk(self.journal, self.past)
+        self._listeners: list[Callable[[FeatureFinding], object]] = []
+        self._told = 0  # the number of the last finding that they were told
 
     def recover(self) -> None:
         """Make the learner anew from what is on disk."""
@@ -44,6 +49,16 @@ class LiveStream:
     def committed(self) -> None:
         self.past.committed()
         self.maker.committed()
+        if self._listeners:
+            for finding in self.journal.learner.findings(since=self._told):
+                self._told = finding.number
+                for call in self._listeners:
+                    call(finding)
+
+    def listen(self, call: Callable[[FeatureFinding], object], told: int) -> None:
+        """Tell a function every finding after number `told`."""
+        self._told = max(self._told, told)
+        self._listeners.append(call)
 
     def due(self) -> list[Job]:
         """Answers whose time has come, and what a recovery left to be written."""

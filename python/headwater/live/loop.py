@@ -31,6 +31,7 @@ from headwater.live.reading import StreamStatus
 from headwater.live.replay import Kind, header_of, learner_of, takes_rate
 from headwater.live.results import Answered, Receipt
 from headwater.live.writer import Job, Refused, Writer
+from headwater.register import FeatureFinding, Register
 from headwater.types import Event, Id, Label
 
 MOST_FEATURES = 100_000
@@ -494,6 +495,27 @@ class Loop:
     def learner(self) -> Learner:
         """The model as it is now, to predict and to look at; what it learns comes by the verbs."""
         return self._journal.learner
+
+    @property
+    def register(self) -> Register:
+        """The register of all features, as it is now; the learner must have `track=True`.
+
+        It is part of the model: it is replayed and corrected with it.
+        """
+        return self._journal.learner.register
+
+    def findings(self, limit: int | None = None, *, since: int = 0) -> list[FeatureFinding]:
+        """What happened to features after finding `since`: see `Register.findings`."""
+        return self._journal.learner.findings(limit, since=since)
+
+    def on_finding(self, call: Callable[[FeatureFinding], object]) -> None:
+        """Have a function called with each finding from now on, after the commit of its event.
+
+        It is called by the thread that writes, so it should only pass the finding on. What a
+        correction of the past finds anew is not told again.
+        """
+        latest = self.findings(limit=1)
+        self._live.listen(call, latest[-1].number if latest else 0)
 
     def close(self) -> None:
         """Make a snapshot if there is something new, and stop."""

@@ -192,6 +192,7 @@ class Replayer:
         asked: bool | None,
         probability: float | None,
         rate: float | None,
+        time: float,
         body: bytes | None,
     ) -> None:
         self.position = number
@@ -206,6 +207,8 @@ class Replayer:
             event = self._names.decode(bytes(body))
             outcome = (bool(asked), probability or 0.0)
             rate = rate if self._takes_rate else None
+            if self.learner.track:
+                self.learner.tell_time(time)
             decision = self.learner.decide_one(event, rate=rate, outcome=outcome)
             if label is not None:
                 told = self.history.label(number, number, label)
@@ -261,7 +264,17 @@ def read_facts(
     """The events and applied answers after a fact, in their order, with the events' bodies."""
     f, b = db.facts.c, db.bodies.c
     joined = db.facts.outerjoin(db.bodies, (f.stream == b.stream) & (f.number == b.number))
-    columns = (f.number, f.kind, f.target, f.answer, f.label, f.asked, f.probability, f.rate)
+    columns = (
+        f.number,
+        f.kind,
+        f.target,
+        f.answer,
+        f.label,
+        f.asked,
+        f.probability,
+        f.rate,
+        f.time,
+    )
     # A plain text: rows come as tuples, without SQLAlchemy's own rows, which cost more than replay.
     text = sa.select(*columns, b.body).select_from(joined)
     text = text.where(f.stream == stream, f.kind.in_((Kind.EVENT, Kind.APPLIED)))

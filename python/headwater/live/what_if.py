@@ -101,7 +101,7 @@ def what_if(
             )
         kept = 1.0 if questions is None else questions / max(1, asked_in_all)
         first = connection.scalar(sa.select(sa.func.min(f.number)).where(here, f.time >= since))
-        for fact, kind, target, answer, label, asked, probability, rate, body in read_facts(
+        for fact, kind, target, answer, label, asked, probability, rate, time, body in read_facts(
             connection, number, 0
         ):
             counts = first is not None and fact >= first
@@ -118,6 +118,8 @@ def what_if(
                 p = (probability or 0.0) * kept
                 asks = bool(asked) and coin() < kept
                 told = {"rate": rate} if rated else {}
+                if learner.track:
+                    learner.tell_time(time)
                 decision = learner.decide_one(x, outcome=(asks, p), **told)
                 events += counts
                 given = history.label(fact, fact, label) if label is not None else None

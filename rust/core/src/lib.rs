@@ -12,7 +12,7 @@
 //! A module imports only what lies below it (`tests/test_rust_layers.py` checks that):
 //!
 //! ```text
-//! learner > event_bytes|readers|model > rules > scaling > capacity > feature_table > storage|feature_history > label > event > error
+//! learner > event_bytes|readers|model > rules > scaling|register > capacity > feature_table > storage|feature_history > label > event > error
 //! ```
 #![forbid(unsafe_code)]
 
@@ -31,6 +31,7 @@ mod label;
 mod learner;
 mod model;
 pub mod readers;
+mod register;
 mod rules;
 mod scaling;
 mod storage;
@@ -47,6 +48,7 @@ pub use learner::event_buffer::EventBuffer;
 pub use learner::file::{LearnedLabels, Progress, RunCounts};
 pub use learner::own_features::OwnFeatures;
 pub use learner::prediction_writer::PredictionWriter;
+pub use learner::register_batch::observe_batch;
 pub use learner::{Config, Learner, Part};
 pub use learner::{batch, snapshot};
 pub use model::ModelConfig;
@@ -61,6 +63,9 @@ pub use model::rfesl::RfeslConfig;
 pub use model::second_order::{MOST_NAMES, SecondOrderConfig};
 pub use model::spring::SpringConfig;
 pub use model::two_experts::Loss;
+pub use register::{
+    FeatureState, FeatureSummary, Finding, FindingKind, KeptName, Register, RegisterConfig,
+};
 pub use rules::class_odds::ClassWeight;
 pub use rules::query::{QueryRule, Told};
 pub use rules::sparsify::Sparsifier;

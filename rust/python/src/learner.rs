@@ -25,7 +25,10 @@ use crate::label::{label_to_python, read_given_label, read_label};
 use crate::learned_features::LearnedFeatures;
 use crate::lock::{HeldLearner, LearnerLock, LockedLearner};
 use crate::name::{KeptNames, name_to_python, presence_name};
+use crate::register::{FindingParts, Register, findings_to_python};
 
+/// The cycle of a register: seconds.
+const DAY: f64 = 86_400.0;
 /// Rows between two readings of the clock.
 const ROWS_A_LOOK: usize = 64;
 
@@ -175,7 +178,7 @@ impl Learner {
         Self { guarded: LearnerLock::default() }
     }
 
-    #[pyo3(signature = (*, model, query, scaled, closed, capacity, own, task, classes, seed, state=None))]
+    #[pyo3(signature = (*, model, query, scaled, closed, capacity, own, task, classes, seed, state=None, track=false))]
     #[allow(clippy::too_many_arguments)] // the parameters, by name
     fn _build(
         &self,
@@ -190,6 +193,7 @@ impl Learner {
         classes: Option<Vec<Bound<'_, PyAny>>>,
         seed: u64,
         state: Option<&[u8]>,
+        track: bool,
     ) -> PyResult<()> {
         let config = core::Config {
             model: config::model(&model)?,
@@ -204,14 +208,53 @@ impl Learner {
             labels: read_classes(task, classes.as_deref())?,
             seed,
         };
-        let core = match state {
+        let most = config.capacity.map(|capacity| capacity.most);
+        let mut core = match state {
             None => core::Learner::new(config),
             Some(bytes) => core::Learner::restore(config, bytes),
         }
         .map_err(raise)?;
+        if track && core.register().is_none() {
+            core.keep_register(core::RegisterConfig { cycle: DAY, most });
+        }
         let mut held = self.hold(py)?;
         *held.guard = Some(LockedLearner::new(core));
         Ok(())
+    }
+
+    /// The time, in seconds, of the events that follow, for the register of a learner with `track=True`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import headwater as hw
+    /// >>> model = hw.Spring(track=True)
+    /// >>> model.tell_time(1_767_225_600.0)
+    /// >>> decision = model.decide_one({"rain": 1.0})
+    /// >>> model.register.time
+    /// 1767225600.0
+    fn tell_time(&self, py: Python<'_>, time: f64) -> PyResult<()> {
+        self.with(py, |inner| inner.core.tell_time(time))
+    }
+
+    /// A copy of the register, if there is one.
+    fn _register(&self, py: Python<'_>) -> PyResult<Option<Register>> {
+        let copy = self.with(py, |inner| Ok(inner.core.register().cloned()))?;
+        Ok(copy.map(Register::of))
+    }
+
+    /// The findings of the register after this number, and whether there is one.
+    fn _findings<'py>(
+        &self,
+        py: Python<'py>,
+        since: u64,
+    ) -> PyResult<Option<Vec<FindingParts<'py>>>> {
+        let found = self.with(py, |inner| {
+            Ok(inner.core.register().map(|register| {
+                let found: Vec<core::Finding> = register.findings(since).cloned().collect();
+                (found, register.timed() == Some(true))
+            }))
+        })?;
+        found.map(|(found, timed)| findings_to_python(py, &found, timed)).transpose()
     }
 
     /// The bytes of a model file with this header.

@@ -20,6 +20,7 @@ mod lock;
 mod name;
 mod name_cache;
 mod record_batches;
+mod register;
 mod role_reader;
 mod scalars;
 
@@ -41,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<decision::Decision>()?;
     module.add_class::<event_names::EventNames>()?;
     module.add_class::<learner::Learner>()?;
+    module.add_class::<register::Register>()?;
     module.add_class::<files::EventReader>()?;
     module.add_class::<role_reader::RoleReader>()?;
     module.add_function(wrap_pyfunction!(role_reader::read_columns, module)?)?;

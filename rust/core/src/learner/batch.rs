@@ -77,6 +77,37 @@ impl<'a> Batch<'a> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The number of columns.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The name of a column.
+    pub fn column(&self, column: usize) -> Name<'_> {
+        self.columns.name(column)
+    }
+
+    /// Call `visit` with column and value of each feature of a row.
+    pub fn for_each(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
+        let mut take = |column: usize, value: f64| {
+            if !value.is_nan() {
+                visit(column, value);
+            }
+        };
+        match self.rows {
+            RowArrays::Csr { indptr, indices, values } => {
+                for place in indptr[row] as usize..indptr[row + 1] as usize {
+                    take(indices[place] as usize, values[place]);
+                }
+            }
+            RowArrays::Dense { values, columns, .. } => {
+                for column in 0..columns {
+                    take(column, values[row * columns + column]);
+                }
+            }
+        }
+    }
 }
 
 fn check_names(names: &[Name<'_>], width: usize) -> Result<(), Error> {

@@ -18,6 +18,10 @@ pub struct EventBuffer {
     pub(super) pending: bool,
     /// The positions of the new names that have room, in the order of their ids.
     pub(super) new: Vec<usize>,
+    /// For a register: the values as they came,
+    pub(super) raw: Vec<f64>,
+    /// and whether they have yet to be counted.
+    pub(super) untracked: bool,
     /// What the model uses, if that is not just the features: see [`Self::inputs`].
     pub(super) expanded: Option<Vec<FeatureValue>>,
 }

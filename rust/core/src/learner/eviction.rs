@@ -42,6 +42,9 @@ impl Learner {
         if let Some(scaler) = &mut self.scaler {
             scaler.retain(&remap);
         }
+        if let Some(tracking) = &mut self.tracking {
+            tracking.retain(&remap);
+        }
         for feature in &mut event.features {
             feature.id = remap.of(feature.id);
         }

@@ -36,6 +36,7 @@ impl Learner {
         }
         let context = LabelContext { number: self.seen, weight: 1.0, products: None };
         self.learn_decided(event, names, label, context)?;
+        self.track(event, names);
         Ok(!event.new.is_empty())
     }
 

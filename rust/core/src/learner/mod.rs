@@ -15,9 +15,12 @@ mod observing;
 mod open_questions;
 pub mod own_features;
 pub mod prediction_writer;
+pub mod register_batch;
+mod registering;
 mod resolve;
 pub mod snapshot;
 mod stepping;
+mod tracking;
 
 use crate::capacity::{Capacity, EvictionPolicy};
 use crate::error::Error;
@@ -29,6 +32,7 @@ use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
 use crate::learner::open_questions::{OpenQuestions, fingerprint};
 use crate::learner::own_features::OwnFeatures;
+use crate::learner::tracking::Tracking;
 use crate::model::dual_logistic::LARGEST_NORM;
 use crate::model::example::{Score, finite_norm, squared_norm};
 use crate::model::{Model, ModelConfig};
@@ -72,6 +76,8 @@ pub struct Learner {
     table: FeatureTable,
     model: Model,
     scaler: Option<RunningScaler>,
+    /// The register of all features, if there is one.
+    tracking: Option<Box<Tracking>>,
     labels: Labels,
     query: Query,
     calibration: Calibration,
@@ -108,6 +114,7 @@ impl Learner {
         Ok(Self {
             model,
             scaler: config.scaled.then(|| RunningScaler::new(summarizes, config.own.names().len())),
+            tracking: None,
             labels: config.labels.clone(),
             table,
             query: Query::new(config.query, &mut draws),
@@ -299,6 +306,7 @@ impl Learner {
         if decision.asked {
             self.open_question(&decision, event);
         }
+        self.track(event, names);
         Ok(decision)
     }
 

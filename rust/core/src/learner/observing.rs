@@ -45,6 +45,7 @@ impl Learner {
         names: &(impl Names + ?Sized),
     ) -> Result<(), Error> {
         event.pending = false;
+        self.before_tracking(event)?;
         if let Some(scaler) = &self.scaler {
             self.admit(event, names)?;
             let EventBuffer { features, presence, stats, summary, .. } = &mut *event;

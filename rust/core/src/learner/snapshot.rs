@@ -11,6 +11,7 @@ use crate::event::{Name, UNKNOWN};
 use crate::feature_history::FeatureHistory;
 use crate::label::{Label, LabelForm, Labels};
 use crate::learner::open_questions::OpenQuestionsState;
+use crate::learner::tracking::RegisterBytes;
 use crate::learner::{Config, Learner};
 use crate::model::ModelState;
 use crate::rules::calibration::Calibration;
@@ -47,6 +48,8 @@ struct LearnerState<'a> {
     coins: [u64; 4],
     draws: [u64; 4],
     scaler: Option<ScalerState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    register: Option<RegisterBytes>,
     model: ModelState,
 }
 
@@ -161,6 +164,7 @@ impl Learner {
             coins: self.coins.words,
             draws: self.draws.words,
             scaler: self.scaler.as_ref().map(RunningScaler::state),
+            register: self.register_bytes(),
             model: self.model.state(),
         }
     }
@@ -217,6 +221,7 @@ impl Learner {
             (Some(scaler), Some(saved)) => scaler.adopt(saved, state.names.len())?,
             _ => return Err("it has a scaler and should have none, or the other way round"),
         }
+        self.adopt_register(state.register.as_ref())?;
         let rows = self.rows_of(state.names.len());
         self.model.adopt(&state.model, rows, self.labels.vectors())?;
         self.query.adopt(state.query)?;

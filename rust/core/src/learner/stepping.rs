@@ -77,6 +77,7 @@ impl Learner {
         let context = LabelContext { number: self.seen, weight: 1.0, products };
         self.learn_decided(event, names, label, context)?;
         self.commit(event, names);
+        self.track(event, names);
         Ok(Stepped { learned: true, grew: !event.new.is_empty() })
     }
 
@@ -109,6 +110,7 @@ impl Learner {
             None => {}
         }
         self.commit(event, names);
+        self.track(event, names);
         Ok(Stepped { learned: answer.is_some(), grew: !event.new.is_empty() })
     }
 }

@@ -34,6 +34,11 @@ impl IndexRemap {
         Self { new_ids, count: self.count * width as usize }
     }
 
+    /// How many ids there were.
+    pub fn ids(&self) -> usize {
+        self.new_ids.len()
+    }
+
     /// How many ids are kept.
     pub fn len(&self) -> usize {
         self.count

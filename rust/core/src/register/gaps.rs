@@ -1,0 +1,87 @@
+//! How long a feature is usually absent, in events or in time.
+
+use serde::{Deserialize, Serialize};
+
+/// How fast mean and variance forget.
+const STEP: f64 = 1.0 / 64.0;
+/// A gap is unusual if it is so many times the longest usual one.
+const LONGER: f64 = 2.0;
+
+/// The gaps between a feature's arrivals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gaps {
+    pub mean: f64,
+    variance: f64,
+    /// The longest gap of this generation, and of the one before.
+    longest: f64,
+    longest_before: f64,
+    /// The longest gap that was reported as a silence.
+    excused: f64,
+}
+
+impl Gaps {
+    /// Count the nth gap.
+    pub fn add(&mut self, gap: f64, n: u64) {
+        let step = (1.0 / n as f64).max(STEP);
+        let delta = gap - self.mean;
+        self.mean += step * delta;
+        self.variance = (1.0 - step) * (self.variance + step * delta * delta);
+        self.longest = self.longest.max(gap);
+    }
+
+    /// A gap that was reported: it is usual only if it is the second of its kind.
+    pub fn excuse(&mut self, gap: f64) {
+        self.longest = self.longest.max(gap.min(self.excused));
+        self.excused = self.excused.max(gap);
+    }
+
+    /// Begin a generation: the longest gap of the one before the last is forgotten.
+    pub fn turn(&mut self) {
+        self.longest_before = std::mem::replace(&mut self.longest, 0.0);
+    }
+
+    /// The longest usual gap.
+    pub fn usual(&self) -> f64 {
+        self.longest.max(self.longest_before)
+    }
+
+    /// A longer gap is unusual.
+    pub fn patience(&self, spreads: f64) -> f64 {
+        (LONGER * self.usual()).max(self.mean + spreads * self.variance.sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_twice_the_longest_usual_one_is_unusual() {
+        let mut gaps = Gaps::default();
+        for (n, gap) in [1.0, 1.0, 5.0, 1.0].into_iter().enumerate() {
+            gaps.add(gap, n as u64 + 1);
+        }
+        assert_eq!((gaps.mean, gaps.usual(), gaps.patience(0.0)), (2.0, 5.0, 10.0));
+        assert_eq!(gaps.patience(10.0), 2.0 + 10.0 * 3.0_f64.sqrt()); // variance (3·1 + 9)/4
+    }
+
+    #[test]
+    fn a_reported_gap_counts_when_it_comes_twice() {
+        let mut gaps = Gaps { longest: 2.0, ..Gaps::default() };
+        gaps.excuse(50.0);
+        assert_eq!(gaps.usual(), 2.0);
+        gaps.excuse(40.0);
+        assert_eq!(gaps.usual(), 40.0);
+    }
+
+    #[test]
+    fn a_long_gap_is_forgotten_after_two_generations() {
+        let mut gaps = Gaps::default();
+        gaps.add(9.0, 1);
+        gaps.turn();
+        assert_eq!(gaps.usual(), 9.0);
+        gaps.add(1.0, 2);
+        gaps.turn();
+        assert_eq!(gaps.usual(), 1.0);
+    }
+}
