@@ -1,7 +1,7 @@
 """Learn from streams whose features come and go and whose labels are scarce."""
 
 from . import datasets, errors, evaluation, labels, live, streams, testing
-from ._core import Decision, __version__
+from ._core import Decision, FeatureNames, __version__
 from .catalogue import named, names
 from .inputs import Columns, EventFile, Record, open
 from .learners.base import Learner, from_bytes, load
@@ -36,6 +36,7 @@ __all__ = [
     "EventFile",
     "Explanation",
     "Feature",
+    "FeatureNames",
     "FileRun",
     "Learner",
     "Linear",
