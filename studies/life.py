@@ -4,7 +4,7 @@
 
 The numbers are those of `headwater study life`, `headwater study change` and
 `headwater study haphazard`; a folder that already has them is not run again. Data sets that are
-not there are left out, and the page says which.
+not there, or are named by --without, are left out, and the page says which.
 """
 
 from dataclasses import replace
@@ -89,7 +89,7 @@ def page(done: dict[str, tuple[Study, ResultStore]], absent: list[str]) -> str:
         " `headwater study life`, `headwater study change` and `headwater study haphazard`; each"
         " also writes a page with every number. The [streams](streams.md) are part of the package,"
         " the [data sets](datasets.md) are not.",
-        "Not there, and left out: " + ", ".join(absent) + "." if absent else "",
+        "Left out: " + ", ".join(absent) + "." if absent else "",
         f"## Beside {life[0].baseline} with every label",
         life[0].note.strip(),
         spoken(*life),
@@ -124,9 +124,16 @@ def page(done: dict[str, tuple[Study, ResultStore]], absent: list[str]) -> str:
 @study(repeats=5)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("life-results"))
 @click.option("--docs", type=click.Path(path_type=Path), default=Path("docs"))
+@click.option("--without", default="", help="Rows to leave out, separated by commas.")
 @click.option("--events", type=click.IntRange(min=100), help="Shorter streams, for a quick look.")
 def main(
-    data: Path | None, repeats: int, jobs: int, out: Path, docs: Path, events: int | None
+    data: Path | None,
+    repeats: int,
+    jobs: int,
+    out: Path,
+    docs: Path,
+    without: str,
+    events: int | None,
 ) -> None:
     """Run the studies of streams as they are in use, and write the page about them."""
     done, absent = {}, []
@@ -134,7 +141,9 @@ def main(
         plan = replace(read_study(packaged()[name]), repeats=repeats)
         if events is not None:
             plan = shortened(plan, events)
-        absent += [f"{one} ({name})" for one in missing(plan, data)]
+        left = [one.name for one in plan.data if one.name in without.split(",")]
+        plan = replace(plan, data=tuple(one for one in plan.data if one.name not in left))
+        absent += [f"{one} ({name})" for one in (*left, *missing(plan, data))]
         done[name] = (plan, carry_out(plan, out / name, data, jobs))
     docs.mkdir(parents=True, exist_ok=True)
     (docs / "life.md").write_text(page(done, absent), encoding="utf-8")

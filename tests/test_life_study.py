@@ -18,7 +18,7 @@ STUDIES = Path(__file__).parent.parent / "studies"
 
 KEPT = {
     *("wdbc: a quarter present", "reversal", "short texts", "0.5 % positive"),
-    *("reversed", "wpbc"),
+    *("1 % positive", "reversed", "wpbc"),
 }
 
 
@@ -40,11 +40,14 @@ def test_one_command_writes_the_page_its_pictures_and_what_falls_short(
 
     monkeypatch.setattr(life, "read_study", few)
     options = ["--repeats", "2", "--jobs", "1", "--events", "300"]
+    options += ["--without", "1 % positive"]
     places = ["--data", str(tmp_path), "--out", str(tmp_path / "out"), "--docs", str(tmp_path)]
     done = CliRunner().invoke(life.main, [*options, *places])
     assert done.exit_code == 0, done.output
     page = (tmp_path / "life.md").read_text(encoding="utf-8")
-    assert "Not there, and left out: wdbc: a quarter present (life), wpbc (haphazard)." in page
+    left = "1 % positive (life), wdbc: a quarter present (life), wpbc (haphazard)"
+    assert f"Left out: {left}." in page
+    assert "| 1 % positive |" not in page
     assert "| reversal | 0." in page
     assert "## What falls short" in page
     assert "| short texts |" in page
