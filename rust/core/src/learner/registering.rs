@@ -46,7 +46,7 @@ impl Learner {
         if let Some(tracking) = &mut self.tracking
             && std::mem::take(&mut event.untracked)
         {
-            tracking.observe(event, names);
+            tracking.observe(event, names, &self.table);
         }
     }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::event::{FeatureId, Names, UNKNOWN};
+use crate::event::{FeatureId, Name, Names, UNKNOWN};
+use crate::feature_table::FeatureTable;
 use crate::learner::event_buffer::EventBuffer;
 use crate::register::Register;
 use crate::storage::index_remap::IndexRemap;
@@ -32,7 +33,13 @@ impl Tracking {
         remap.retain(&mut self.ids, 1);
     }
 
-    pub(super) fn observe(&mut self, event: &EventBuffer, names: &(impl Names + ?Sized)) {
+    /// Count an event, whose features may be known by their ids in the `table` alone.
+    pub(super) fn observe(
+        &mut self,
+        event: &EventBuffer,
+        names: &(impl Names + ?Sized),
+        table: &FeatureTable,
+    ) {
         let Self { register, ids, time, found } = self;
         found.clear();
         found.extend(
@@ -42,7 +49,8 @@ impl Tracking {
                 .map(|feature| ids.get(feature.id as usize).copied().unwrap_or(UNKNOWN)),
         );
         let evicted = register.evicted();
-        if register.observe(found, &event.raw, names, *time).is_err() {
+        if register.observe(found, &event.raw, &KnownNames { event, names, table }, *time).is_err()
+        {
             return; // there is no memory for new names; the learner had some
         }
         if register.evicted() != evicted {
@@ -55,6 +63,22 @@ impl Tracking {
                 }
                 ids[feature.id as usize] = id;
             }
+        }
+    }
+}
+
+/// The names of an event: of features that the table knows, those of the table.
+struct KnownNames<'a, N: ?Sized> {
+    event: &'a EventBuffer,
+    names: &'a N,
+    table: &'a FeatureTable,
+}
+
+impl<N: Names + ?Sized> Names for KnownNames<'_, N> {
+    fn name(&self, position: usize) -> Name<'_> {
+        match self.event.features[position].id {
+            UNKNOWN => self.names.name(position),
+            id => self.table.name(id),
         }
     }
 }
