@@ -49,12 +49,21 @@ class Undo:
             if person is not None and not self._is_undone(connection, row.target, row.number):
                 undo = self._undo(connection, Kind(row.kind), row, by, person)
                 if undo is not None:
-                    self.leases.give(undo.question, by, journal.settings.desk.lease_seconds)
+                    if self._is_free(connection, undo.question, by):
+                        self.leases.give(undo.question, by, journal.settings.desk.lease_seconds)
                     return undo
         if question is not None and found:
             state, _ = journal.question(connection, question)
             return Answered(question, question, state, True)
         raise Refused(AnswerError(f"undo: there is nothing of {by} today that can be undone."))
+
+    def _is_free(self, connection: Connection, number: int, by: str) -> bool:
+        """Whether a card can be this person's again, or others hold it by now."""
+        journal = self.journal
+        journal.read_queue(connection)
+        votes = len(journal.queue[number].votes) if number in journal.queue else 0
+        others = sum(holder != by for holder in self.leases.holders(number))
+        return others + votes < journal.settings.desk.overlap
 
     def _is_undone(self, connection: Connection, target: int, number: int) -> bool:
         f = db.facts.c
