@@ -558,6 +558,14 @@ class Loop:
 
     # Parts
 
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """A connection that sees what is committed."""
+        with self._writer.database.connect() as connection:
+            connection = connection.execution_options(read_only=True)
+            with connection.begin():
+                yield connection
+
     def _do(self, call: Callable[[Connection], T], keys: Sequence[str] = ()) -> T:
         done: T = self._writer.carry_out(Job(self._live, call, keys))
         return done
