@@ -17,13 +17,16 @@ export RUSTUP_HOME := $(RUST_HOME)/rustup
 export PATH := $(CARGO_HOME)/bin:$(PATH)
 endif
 
-.PHONY: help demo test test-full lint audit mutations fuzz bench bench-quick bench-scale bench-live study wheel build clean tools-are-there
+.PHONY: help demo live test test-full lint audit mutations fuzz bench bench-quick bench-scale bench-live study wheel build clean tools-are-there
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: build ## set up, then watch five learners on a sensor network that grows and ages
 	@$(BIN)/headwater demo
+
+live: build ## set up, then help a simulated plant in your browser: label, watch the error rate, correct the experts
+	@$(BIN)/headwater demo --live
 
 test: build $(VENV)/tools ## set up, then run every test: Rust, Python, doctests, documentation
 	cargo test --quiet --workspace
@@ -73,6 +76,8 @@ study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA nam
 	$(BIN)/python studies/scaling.py
 	$(BIN)/python studies/honest_quality.py
 	$(BIN)/python studies/calibration.py
+	$(BIN)/python studies/spring_streams.py --figures docs
+	$(BIN)/python studies/spring_parts.py
 
 wheel: tools-are-there $(VENV)/pip ## build a wheel in dist/ and try it, without Rust, with every Python that is found
 	@$(PIP) --group wheel

@@ -76,7 +76,7 @@ class Browser:
 
     def is_sent(self) -> None:
         """Wait until nothing is on its way."""
-        self.wait("outbox.waiting === 0")
+        self.wait("document.getElementById('main').dataset.unsent === '0'")
 
     # Chromium only
 

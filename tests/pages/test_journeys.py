@@ -117,7 +117,8 @@ def test_answers_wait_in_the_browser_when_the_page_is_closed_without_a_connectio
     logged_in.connection(there=True)
     assert given_labels(site) == {}
     logged_in.open(f"{site.url}/s/main/label")
-    logged_in.wait("outbox.waiting === 0 && document.querySelector('.card')")
+    logged_in.card()
+    logged_in.is_sent()
     assert given_labels(site) == {question: True}
 
 

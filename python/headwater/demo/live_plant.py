@@ -24,7 +24,6 @@ from headwater.streams import Plant
 STREAM = "plant"
 DAYS = 365
 FIRST_DAYS = 6
-"""Days that are sent at once."""
 LEFT = 12
 """Open questions that the experts leave to the visitor."""
 PAUSE = 6.0
@@ -98,12 +97,25 @@ class LivePlant:
         Where it is sent to, with a stream of the name `STREAM`.
     speed
         How much faster than in life time passes.
+    seed
+        What the experts say and when follows from it.
+    first_days
+        Days that are sent at once.
     """
 
-    def __init__(self, plant: Plant, service: Service, *, speed: float, seed: int) -> None:
+    def __init__(
+        self,
+        plant: Plant,
+        service: Service,
+        *,
+        speed: float,
+        seed: int,
+        first_days: int = FIRST_DAYS,
+    ) -> None:
         self.plant = plant
         self.service = service
         self.speed = speed
+        self.first_days = first_days
         self.stop = threading.Event()
         self._coin = random.Random(seed)
         self._truth: dict[int, bool] = {}
@@ -136,7 +148,7 @@ class LivePlant:
 
     def _send(self) -> None:
         times = self.plant.times
-        first = int((times < times[0] + FIRST_DAYS * DAY).sum())
+        first = int((times < times[0] + self.first_days * DAY).sum())
         start = time.time()
         events = enumerate(islice(self.plant, len(times)))
         for i, (event, incident) in events:

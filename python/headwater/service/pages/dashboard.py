@@ -13,6 +13,7 @@ from starlette.responses import Response
 from headwater.live import Loop
 from headwater.service.pages.drawing import CurvePoint, Mark, curve
 from headwater.service.pages.features import FeatureRow, Features, summary
+from headwater.service.pages.known import findings_of
 from headwater.service.pages.rendering import Renderer, base_of, in_thread
 from headwater.service.pages.wording import ago, moment, number, percent, plain, span
 
@@ -63,10 +64,10 @@ class Dashboard:
 
     def _look(self, loop: Loop) -> dict[str, Any]:
         now = time.time()
-        status, known = loop.status(), self.pages.recent.features(loop.stream)
+        status, known = loop.status(), self.pages.recent.features(loop)
         oldest = loop.desk.oldest()
         rows = self._features.rows(loop)
-        findings = loop.findings(MOST_FINDINGS) if hasattr(loop, "findings") else []
+        findings = findings_of(loop, MOST_FINDINGS)
         return {
             "learner": status.learner,
             "events": status.events,
@@ -105,6 +106,7 @@ class Dashboard:
         marks = [
             Mark(one.time, COLOURS.get(one.kind, "silent"), f"{one.kind}: {plain(one.feature)}")
             for one in findings
+            if one.time is not None
         ]
         first, last = percent(known[0][1], 1), percent(known[-1][1], 1)
         title = f"Error rate over time: first {first}, last {last}"
@@ -145,12 +147,13 @@ class Dashboard:
 
     def _finding(self, loop: Loop, finding: Any, now: float) -> dict[str, Any]:
         name = plain(finding.feature)
+        other = "" if finding.other is None else f" by {plain(finding.other)}"
         return {
             "kind": finding.kind.split()[0],
             "word": finding.kind,
-            "text": name,
+            "text": name + other,
             "address": f"{base_of(loop.stream)}/features?" + urlencode({"q": name}),
-            "when": ago(finding.time, now),
+            "when": "" if finding.time is None else ago(finding.time, now),
         }
 
 

@@ -45,7 +45,7 @@ class EventPage:
     def _view(self, loop: Loop, event: Any) -> dict[str, Any]:
         record, now, layout = loop.find(event), time.time(), self.pages.layout
         features = record.features
-        known = self.pages.recent.features(loop.stream)
+        known = self.pages.recent.features(loop)
         return {
             "title": plain(record.id),
             "when": f"{moment(record.time, now=now)}, {ago(record.time, now)}",

@@ -128,7 +128,7 @@ class Features:
 
     def rows(self, loop: Loop) -> list[FeatureRow]:
         """Every feature that was learned or that a recent event has."""
-        known = self.pages.recent.features(loop.stream).all
+        known = self.pages.recent.features(loop).all
         layout = self.pages.layout
         learned = {one.name: one for one in loop.learner.features()}
         return [

@@ -1,6 +1,7 @@
 """What is known of the features of a stream: their recent values, how usual they are, their state.
 
-It is read from the last events that the journal keeps, at most every other second.
+It is read from the last events that the journal keeps, at most every other second. A learner with
+`track=True` keeps a register; then states and values are the register's.
 """
 
 import math
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from headwater.live import Loop
 from headwater.live import database as db
 from headwater.live.reading import Reader
 from headwater.live.replay import Kind, read_names
@@ -91,14 +93,16 @@ class Recent:
         self._read: dict[str, tuple[float, KnownFeatures]] = {}
         self._reading = threading.Lock()
 
-    def features(self, stream: str) -> KnownFeatures:
+    def features(self, loop: Loop) -> KnownFeatures:
         """What is known of the features of a stream."""
-        now = time.monotonic()
+        stream, now = loop.stream, time.monotonic()
         at, known = self._read.get(stream, (-math.inf, KnownFeatures({})))
         if now - at < RENEWED or not self._reading.acquire(blocking=at == -math.inf):
             return known
         try:
             known = known_features(self._events(stream))
+            if is_tracked(loop):
+                known.all.update(registered(loop))
             self._read[stream] = (now, known)
         finally:
             self._reading.release()
@@ -127,6 +131,28 @@ class Recent:
         for reader in self._readers.values():
             reader.close()
         self._readers.clear()
+
+
+def is_tracked(loop: Loop) -> bool:
+    """Whether the learner keeps a register of its features."""
+    return bool(getattr(loop.learner, "track", False))
+
+
+def registered(loop: Loop) -> dict[Any, Known]:
+    """What the register knows of each feature: it looks further back than the last events."""
+    told: Any = loop
+    return {
+        one.name: Known(
+            one.state, one.values, one.mean, one.spread, one.share, one.last_time or 0.0
+        )
+        for one in told.register.features()
+    }
+
+
+def findings_of(loop: Loop, most: int) -> list[Any]:
+    """What happened to features, newest first; nothing if there is no register."""
+    told: Any = loop
+    return list(told.findings(most))[::-1] if is_tracked(loop) else []
 
 
 def known_features(events: Sequence[tuple[float, dict[Any, Any]]]) -> KnownFeatures:

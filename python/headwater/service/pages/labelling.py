@@ -90,7 +90,7 @@ class Labelling:
         most = min(MOST_HELD, max(wanted, len(have.union(back))))
         held = loop.desk.lease(caller.name, most) if wanted else []
         self._remember(loop, caller, held)
-        known = self.pages.recent.features(loop.stream)
+        known = self.pages.recent.features(loop)
         allowance = loop.allowance
         return {
             "cards": [self._card(loop, known, card) for card in held if card.question not in have],
@@ -211,7 +211,7 @@ class Labelling:
         last = self._last.pop(who, None)
         if last is not None and before is not None and after is not None:
             if round(before, 2) == round(after, 2):
-                parts.append(f"The card before taught it little: {percent(after)} {last.name}.")
+                parts.append(f"The card before changed little: {last.name} {percent(after)}.")
             else:
                 moved = f"{last.name} {percent(before)} → {percent(after)}"
                 parts.append(f"Learned from the card before: {moved}.")

@@ -1,7 +1,7 @@
 // Labelling: one card, one decision, one key. The next cards are here before the answer leaves.
 "use strict";
 
-const AHEAD = 3; // cards in hand, the one on the screen included
+const AHEAD = 5; // cards in hand, the one on the screen included
 const RENEW = 30; // seconds between two requests that keep the cards in hand
 const MANY = 9; // with more classes than keys one types
 
@@ -21,6 +21,7 @@ let lastTouched = Date.now();
 const outbox = new Outbox(main.dataset.acts, `headwater.outbox.${main.dataset.stream}.${main.dataset.person}`, {
   done: acted,
   failed: showConnection,
+  counted: (unsent) => { main.dataset.unsent = unsent; },
   extra: () => ({ have: cards.map((card) => card.question), wanted: AHEAD }),
 });
 

@@ -3,13 +3,15 @@
 "use strict";
 
 class Outbox {
-  constructor(address, name, { done, failed, extra }) {
+  constructor(address, name, { done, failed, extra, counted }) {
     this.address = address;
     this.name = name;
     this.done = done; // called with each reply
     this.failed = failed; // called with the error, or null when all is well again
     this.extra = extra; // what else goes with each request
+    this.counted = counted; // called with how many acts wait
     this.acts = this.#read();
+    counted(this.acts.length);
     this.flying = new Set(); // keys of acts whose reply has not come yet
     this.pause = 0;
     addEventListener("online", () => this.send());
@@ -44,11 +46,11 @@ class Outbox {
       const said = await post(this.address, { acts, ...this.extra() });
       const dealt = new Set(said.done.map((one) => one.key));
       this.acts = this.acts.filter((act) => !dealt.has(act.key));
-      this.#write();
       this.flying.clear();
       this.pause = 0;
       this.failed(null);
       this.done(said, acts);
+      this.#write();
     } catch (error) {
       this.flying.clear();
       this.pause = Math.min(15, this.pause * 2 || 0.5);
@@ -68,6 +70,7 @@ class Outbox {
   }
 
   #write() {
+    this.counted(this.acts.length);
     try {
       if (this.acts.length) localStorage.setItem(this.name, JSON.stringify(this.acts));
       else localStorage.removeItem(this.name);
