@@ -76,6 +76,8 @@ study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA nam
 	$(BIN)/python studies/scaling.py
 	$(BIN)/python studies/honest_quality.py
 	$(BIN)/python studies/calibration.py
+	$(BIN)/python studies/spring_streams.py --figures docs
+	$(BIN)/python studies/spring_parts.py
 
 wheel: tools-are-there $(VENV)/pip ## build a wheel in dist/ and try it, without Rust, with every Python that is found
 	@$(PIP) --group wheel

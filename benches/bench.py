@@ -21,6 +21,7 @@ import floors
 import from_files
 import ours
 import peers
+import sizes
 import start
 import truncation
 from goals import Numbers, goals
@@ -36,6 +37,7 @@ from report import (
     page,
     picture,
     row,
+    size_rows,
     truncation_rows,
 )
 from rich.console import Console
@@ -94,10 +96,12 @@ class Bench:
                         stream, self.compiled, self.passes - 1, self.share, self.tell
                     )
                 )
+        self.tell("sizes")
+        measured = sizes.measure(self.passes, self.share)
         self.tell("start")
         started = start.measure(3 if self.share < 1 else 10)
         self.tell("")
-        return Numbers(numbers.results, numbers.truncations, started)
+        return Numbers(numbers.results, numbers.truncations, started, measured)
 
     def files(self, stream: Stream, results: list[Result]) -> list[Result]:
         """From files, with the same number of events for all."""
@@ -140,6 +144,7 @@ def main(quick: bool, data: Path | None, docs: Path | None) -> None:
         seconds=time.perf_counter() - begin,
     )
     draw(console, "truncation alone", TRUNCATION_HEAD, truncation_rows(numbers))
+    draw(console, "sizes", sizes.HEAD, size_rows(numbers), 1)
     draw(console, "goals", GOALS_HEAD, [goal_row(goal) for goal in goals(numbers)], 5)
     used = ", ".join(f"{name} {number}" for name, number in about.versions.items())
     console.print(f"{about.seconds:.0f} s; core {core}. {used}. {about.machine}.")

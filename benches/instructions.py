@@ -1,5 +1,8 @@
 """Instructions a value of every path an event can take, counted by valgrind's callgrind.
 
+Events of one value and of 200, with all names known, tell what an event costs before its first
+value and what each value costs: two numbers for each of dicts and CSR.
+
 Unlike times they are repeatable: the same program, the same events, the same count, whatever else
 the machine is doing. `tests/test_instructions.py` fails when one has grown by more than 5 % beyond
 `benches/instructions.json`.
@@ -34,6 +37,8 @@ GROWTH = 0.05
 
 FIRST, EVENTS, VALUES, COLUMNS = 400, 1_200, 40, 4_000
 """Events learned before, events counted, values an event, names."""
+SHORT, LONG, FEW = 1, 200, 300
+"""Values of a short and of a long event, and how many of them are counted."""
 
 
 # The stream, written by whoever asks and read by the process that is counted
@@ -93,6 +98,17 @@ class Stream:
         ]
 
 
+class Sensors(Stream):
+    """Events of so many sensors, all of which are known after the first."""
+
+    def __init__(self, values: int) -> None:
+        draws = np.random.RandomState(values)
+        data = draws.randn(FEW * values)
+        indices = np.tile(np.arange(values, dtype=np.int32), FEW)
+        self.X = Csr(np.arange(0, len(data) + 1, values), indices, data)
+        self.y = draws.rand(FEW) < 0.4
+
+
 # The paths: a learner, and how it is given a stream; what is called in the end is counted
 
 
@@ -115,6 +131,25 @@ def arrays(model: hw.Learner, stream: Stream) -> Callable[[], object]:
     return lambda: model.simulate(stream.X, stream.y)
 
 
+def from_json(model: hw.Learner, stream: Stream) -> Callable[[], object]:
+    """Names are new objects in every event, and every fourth value is None, a text or a bool."""
+    unusual = (None, "text", True)
+    events, labels = stream.events(), stream.y.tolist()
+    texts = [
+        json.dumps(
+            {name: value if i % 4 else unusual[i % 3] for i, (name, value) in enumerate(x.items())}
+        )
+        for x in events
+    ]
+    decoded = [json.loads(text) for text in texts]
+
+    def loop() -> None:
+        for event, label in zip(decoded, labels, strict=True):
+            model.learn_one(event, label)
+
+    return loop
+
+
 def svmlight(model: hw.Learner, stream: Stream) -> Callable[[], object]:
     return lambda: model.simulate_file(stream.folder / "stream.svm")
 
@@ -127,7 +162,8 @@ def pa1() -> hw.Learner:
     return hw.Linear(update="pa1", query="all", scale=None, intercept=False)
 
 
-PATHS: dict[str, tuple[Callable[[], hw.Learner], Way]] = {
+Taken = tuple[Callable[[], hw.Learner], Way]
+PATHS: dict[str, Taken] = {
     "dict, FLLS": (lambda: hw.FLLS(kept_share=0.5), one_by_one),
     "CSR, PA-I": (pa1, arrays),
     "CSR, FLLS": (lambda: hw.FLLS(kept_share=0.5), arrays),
@@ -135,6 +171,12 @@ PATHS: dict[str, tuple[Callable[[], hw.Learner], Way]] = {
     "CSR, Spring": (lambda: hw.Spring(label_rate=0.05), arrays),
     "svmlight, PA-I": (pa1, svmlight),
     "JSON lines, PA-I": (pa1, json_lines),
+    "dict of json.loads": (pa1, from_json),
+}
+SENSORS: dict[str, tuple[Taken, int]] = {
+    f"{name}, {values} values": (path, values)
+    for name, path in {"dict, PA-I": (pa1, one_by_one), "CSR, PA-I": (pa1, arrays)}.items()
+    for values in (SHORT, LONG)
 }
 
 MARK = "getppid"
@@ -148,6 +190,15 @@ def run_marked(folder: Path) -> None:
         model = make()
         way(model, first)()
         run = way(model, then)
+        os.getppid()
+        run()
+        os.getppid()
+    for (make, way), values in SENSORS.values():
+        model, stream = make(), Sensors(values)
+        for _ in range(2):  # the second time objects are known too
+            way(model, stream)()
+        run = way(model, stream)
+        run()
         os.getppid()
         run()
         os.getppid()
@@ -209,15 +260,26 @@ def counted() -> dict[str, float]:
             *("--marked", str(folder)),
         ]
         subprocess.run(command, env=environment, check=True)
-        values = len(Stream(folder / "then").X.data)
+        values = dict.fromkeys(PATHS, len(Stream(folder / "then").X.data))
+        values |= {path: FEW * count for path, (_, count) in SENSORS.items()}
         counts = {}
-        for number, path in enumerate(PATHS):
+        for number, path in enumerate(values):
             part = folder / f"counts.{2 * number + 2}"
             found = re.search(r"^(?:summary|totals): (\d+)", part.read_text(), re.MULTILINE)
             if found is None:
                 raise RuntimeError(f"{part.name}: expected callgrind's summary, found none.")
-            counts[path] = round(int(found[1]) / values, 1)
+            counts[path] = round(int(found[1]) / values[path], 1)
         return counts
+
+
+def fixed(counts: dict[str, float]) -> dict[str, tuple[float, float]]:
+    """What an event takes before its first value, and what a value takes, by path."""
+    found = {}
+    for path in {name.rsplit(",", 1)[0]: None for name in SENSORS}:
+        short, long = (counts[f"{path}, {values} values"] * values for values in (SHORT, LONG))
+        a_value = (long - short) / (LONG - SHORT)
+        found[path] = (short - SHORT * a_value, a_value)
+    return found
 
 
 def main() -> None:
@@ -230,11 +292,13 @@ def main() -> None:
         return
     counts = counted()
     kept = json.loads(KEPT.read_text())["instructions a value"] if KEPT.exists() else {}
-    print(f"{'path':18} {'instructions a value':>20} {'kept':>8} {'change':>8}")
+    print(f"{'path':24} {'instructions a value':>20} {'kept':>8} {'change':>8}")
     for path, count in counts.items():
         before = kept.get(path)
         change = f"{count / before - 1:+.1%}" if before else ""
-        print(f"{path:18} {count:20} {before or '-':>8} {change:>8}")
+        print(f"{path:24} {count:20} {before or '-':>8} {change:>8}")
+    for path, (event, value) in fixed(counts).items():
+        print(f"{path}: {event:.0f} instructions an event and {value:.1f} a value")
     if options.write:
         stored = {"setting": setting(), "instructions a value": counts}
         KEPT.write_text(json.dumps(stored, indent=2) + "\n")

@@ -4,12 +4,15 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from floors import DICT_STREAMS
 from turns import NEW_TEXTS, Contestant, Pass
 from workloads import CLASSES, Stream, blocks
 
 import headwater as hw
+from headwater.types import Name
 
 WHO = "Headwater"
 Make = Callable[[], hw.Learner]
@@ -45,6 +48,7 @@ OTHERS = (
     Entry("FLLS-II", lambda: hw.named("FLLS-II")),
     Entry("Spring()", hw.Spring),
 )  # printed beside PA-I
+CHUNKED = {1_000: "CSR, chunks of 1,000", 100: "CSR, chunks of 100"}  # doors
 SLOWER = {"url": 20_000}  # events of *url* for these
 
 
@@ -57,6 +61,51 @@ def by_csr(make: Make, several: bool = False) -> Callable[[Stream], Pass]:
         start = time.process_time()
         learner.simulate(stream.csr, labels)
         return Pass(time.process_time() - start, learner.learned / stream.events)
+
+    return run
+
+
+def by_chunks(make: Make, chunk: int) -> Callable[[Stream], Pass]:
+    """`simulate` on so many rows at a time."""
+
+    def run(stream: Stream) -> Pass:
+        learner, seconds = make(), 0.0
+        for begin in range(0, stream.events, chunk):
+            part = stream.part(begin, min(begin + chunk, stream.events))
+            start = time.process_time()
+            learner.simulate(part.csr, part.labels)
+            seconds += time.process_time() - start
+        return Pass(seconds, learner.learned / stream.events)
+
+    return run
+
+
+Event = dict[Name, Any]
+KINDS: dict[str, Callable[[Event, list[str]], Event]] = {
+    "dict, None if absent": lambda event, names: {name: event.get(name) for name in names},
+    "dict, a text and a bool": lambda event, names: event | {"site": "roof", "manned": True},
+    "dict, NumPy's floats": lambda event, names: dict(
+        zip(event, np.array(list(event.values())), strict=True)
+    ),
+    "dict, numbers as names": lambda event, names: dict(enumerate(event.values())),
+}
+"""Dicts as they come, made of the events of *sensor*."""
+
+
+def by_kind(make: Make, kind: str) -> Callable[[Stream], Pass]:
+    """`decide_one`, and `answer` if asked, on dicts of a kind."""
+
+    def run(stream: Stream) -> Pass:
+        learner, seconds = make(), 0.0
+        for plain, labels, _ in blocks(stream):
+            events = [KINDS[kind](event, stream.names) for event in plain]
+            start = time.process_time()
+            for event, label in zip(events, labels, strict=True):
+                decision = learner.decide_one(event)
+                if decision.asked:
+                    learner.answer(decision, label)
+            seconds += time.process_time() - start
+        return Pass(seconds, learner.learned / stream.events)
 
     return run
 
@@ -91,7 +140,11 @@ def contestants() -> list[Contestant]:
     sparse = next(one for one in FLLS if one.name == SPARSE)
     fresh = by_dict(sparse.make, new_texts=True)
     found.append(Contestant(WHO, SPARSE, NEW_TEXTS, fresh, SPARSE, only=("sensor", "text")))
+    for kind in KINDS:
+        found.append(Contestant(WHO, SPARSE, kind, by_kind(sparse.make, kind), only=("sensor",)))
     found += [Contestant(WHO, one.name, "CSR", by_csr(one.make), one.name) for one in FLLS]
+    for chunk, door in CHUNKED.items():
+        found.append(Contestant(WHO, "PA-I", door, by_chunks(FLLS[0].make, chunk)))
     for one in OTHERS:
         streams = ("sensor", "text") if one.several else ()
         run = by_csr(one.make, one.several)

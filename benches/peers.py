@@ -19,7 +19,8 @@ from workloads import BLOCK, Stream, blocks
 
 from headwater.types import Name
 
-CHUNK, CHUNKS = 1_000, "SGDClassifier, chunks of 1,000"
+CHUNKS = {1_000: "SGDClassifier, chunks of 1,000", 100: "SGDClassifier, chunks of 100"}
+FEWER = {"sensor": 20_000, "text": 20_000, "url": 2_000}  # events in chunks of 100
 NARROW = 1_000  # rows of fewer columns are handed over dense
 
 
@@ -246,7 +247,8 @@ def contestants() -> list[Contestant]:
             by_sklearn(1),
             most={"sensor": 2_000, "text": 1_000, "url": 50},
         ),
-        peer(sklearn, "scikit-learn", CHUNKS, "CSR", by_sklearn(CHUNK)),
+        peer(sklearn, "scikit-learn", CHUNKS[1_000], "CSR", by_sklearn(1_000)),
+        peer(sklearn, "scikit-learn", CHUNKS[100], "CSR", by_sklearn(100), most=FEWER),
     ]
     for strategy in ("StreamRandomSampling", "FixedUncertainty", "VariableUncertainty", "Split"):
         found.append(

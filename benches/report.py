@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from goals import Goal, Numbers, goals
+from sizes import HEAD as SIZES_HEAD
 from turns import Result
 
 if TYPE_CHECKING:
@@ -114,6 +115,11 @@ def truncation_rows(numbers: Numbers) -> list[tuple[str, ...]]:
     ]
 
 
+def size_rows(numbers: Numbers) -> list[tuple[str, ...]]:
+    """The lines of the table of sizes."""
+    return [(one.what, _shown(one.measured), one.unit) for one in numbers.sizes]
+
+
 def streams_of(numbers: Numbers) -> dict[str, list[Result]]:
     """The results, one table per stream."""
     tables: dict[str, list[Result]] = {}
@@ -132,6 +138,7 @@ def as_json(about: About, numbers: Numbers) -> dict[str, Any]:
             {name: _number(value) for name, value in asdict(one).items()} | {"ratio": one.ratio}
             for one in numbers.truncations
         ],
+        "sizes": [one._asdict() for one in numbers.sizes],
         "start": asdict(numbers.start) if numbers.start else None,
     }
 
@@ -170,6 +177,14 @@ def page(about: About, numbers: Numbers, picture: str) -> str:
         "all weights are kept: ours by `simulate`, a selection over all weights in C.",
         _table(TRUNCATION_HEAD, truncation_rows(numbers), texts=1),
     ]
+    if numbers.sizes:
+        parts += [
+            "## Sizes",
+            "Wall time: events of some lengths with all names known, numbers of classes, a whole "
+            "model, two cores. What an event costs before its first value follows from events of 1 "
+            "and of 200 values.",
+            _table(SIZES_HEAD, size_rows(numbers), texts=1),
+        ]
     if numbers.start:
         parts += [
             "## Start-up time",

@@ -4,7 +4,7 @@
     python studies/register.py --tuning    # the plants whose findings the constants were chosen by
     python studies/register.py --real      # real streams (HEADWATER_DATA)
     python studies/register.py --words     # a vocabulary of a million words
-    python studies/register.py --cost      # instructions of a learner with and without a register
+    python studies/register.py --cost      # the time of a learner with and without a register
 
 A happening is found if the finding of its kind comes between it and the next happening of the
 sensor. Every finding that no happening explains is a false alarm, also a return after a false
@@ -18,12 +18,12 @@ import gzip
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -207,79 +207,74 @@ def real() -> None:
     print("reuters21578, words:", len(register), register.states(), dict(register.counts()))
 
 
-def words(vocabulary: int = 1_000_000, events: int = 200_000) -> None:
-    """Words by Zipf's law, at first one vocabulary, then 200 new words that are used often."""
+def words(vocabulary: int = 1_000_000, events: int = 200_000, batch: int = 20_000) -> None:
+    """Words by Zipf's law, of one vocabulary; half-way 200 new words come that are used often."""
     draw = np.random.default_rng(7)
     weights = 1 / np.arange(1, vocabulary + 1) ** 1.05
     edges = np.cumsum(weights) / weights.sum()
-    register, values, began = hw.Register(), 0, time.perf_counter()
-    for event in range(events):
-        drawn = np.unique(np.searchsorted(edges, draw.random(60)))
-        x = {f"w{word}": 1.0 for word in drawn.tolist()}
-        if event > events // 2:
-            x.update({f"new{word}": 1.0 for word in draw.integers(0, 200, 3).tolist()})
-        values += len(x)
-        register.observe_one(x)
-    seconds = time.perf_counter() - began
-    print(f"{events:,} texts, {values:,} words, {len(register):,} different; {seconds:.0f} s")
-    counts = register.counts()
-    print("states", register.states(), "findings", counts)
-    found = register.findings()
-    new = {
-        one.feature for one in found if one.kind == "born" and str(one.feature).startswith("new")
-    }
-    print(f"of the 200 words that were new half-way, {len(new)} are found as born;")
-    others = sum(one.kind == "born" and not str(one.feature).startswith("new") for one in found)
-    print(f"of the {len(register) - 200:,} others {others}")
+    register, values, seconds = hw.Register(), 0, 0.0
+    for start in range(0, events, batch):
+        drawn = np.searchsorted(edges, draw.random((batch, 60)))
+        if start >= events // 2:
+            drawn[:, :3] = vocabulary + draw.integers(0, 200, (batch, 3))
+        texts = [np.unique(text) for text in drawn]
+        rows = SimpleNamespace(  # columns without names are named by their numbers
+            indptr=np.concatenate([[0], np.cumsum([len(text) for text in texts])]),
+            indices=np.concatenate(texts).astype(np.int32),
+            data=np.ones(sum(map(len, texts))),
+            shape=(batch, vocabulary + 200),
+        )
+        values += len(rows.data)
+        began = time.perf_counter()
+        register.observe_many(rows)
+        seconds += time.perf_counter() - began
+    print(f"{events:,} texts, {values:,} words, {len(register):,} different")
+    print(f"{1e9 * seconds / values:.0f} ns per word, {len(register.to_bytes()):,} bytes")
+    print("states", register.states())
+    print("findings", register.counts())
+    born = {one.feature for one in register.findings() if one.kind == "born"}
+    new = sum(int(word) >= vocabulary for word in born)
+    print(f"born: {new} of the 200 new words, {len(born) - new} of the others")
 
 
-def cost() -> None:
-    """Instructions per value, by valgrind, with a register and without."""
-    for name, shape in (("sensors", (2_000, 100)), ("words", (2_000, 60))):
-        per_value = {}
-        for track in (False, True):
-            counts = []
-            for repeats in (1, 2):
-                command = [sys.executable, __file__, "--one", name, str(int(track)), str(repeats)]
-                tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-                done = subprocess.run([*tool, *command], capture_output=True, text=True, check=True)
-                line = next(one for one in done.stderr.splitlines() if "Collected" in one)
-                counts.append(int(line.split()[-1]))
-            per_value[track] = (counts[1] - counts[0]) / (shape[0] * shape[1])
-        with_, without = per_value[True], per_value[False]
+def cost(rounds: int = 9) -> None:
+    """Seconds of the processor of Spring with a register and without, taken in turns."""
+    draw = np.random.default_rng(1)
+    sensors = [draw.normal(size=(1_000, 100)) for _ in range(rounds)]
+    few = [np.sort(draw.zipf(1.3, (1_000, 60)) % 50_000, axis=1) for _ in range(rounds)]
+    batches: dict[str, list[Any]] = {"sensors": sensors, "words": [_texts(rows) for rows in few]}
+    for name, given in batches.items():
+        models = {track: hw.Spring(track=track) for track in (False, True)}
+        taken: dict[bool, list[float]] = {False: [], True: []}
+        for X in given:
+            for track, model in models.items():
+                began = time.process_time()
+                model.simulate(X, [None] * 1_000)
+                taken[track].append(time.process_time() - began)
+        values = statistics.median(X.size if name == "sensors" else len(X.data) for X in given)
+        without, with_ = (1e9 * statistics.median(taken[track]) / values for track in models)
         print(
-            f"{name}: {without:.0f} instructions per value, with a register {with_:.0f}: "
-            f"{with_ / without:.2f} times"
+            f"{name}: {without:.0f} ns per value, with a register {with_:.0f} ns:"
+            f" {with_ / without:.2f} times"
         )
 
 
-def one_cost(name: str, track: bool, repeats: int) -> None:
-    draw = np.random.default_rng(1)
-    model = hw.Spring(track=track)
-    labels = [None] * 2_000
-    for _ in range(repeats + 1):
-        if name == "sensors":
-            X: Any = draw.normal(size=(2_000, 100))
-        else:
-            columns = np.sort(draw.zipf(1.3, (2_000, 60)) % 50_000 + np.arange(60) * 50_000)
-            X = hw.Rows(
-                indptr=np.arange(0, 120_001, 60),
-                indices=columns.ravel().astype(np.int32),
-                data=np.ones(120_000),
-                names=range(3_000_000),
-            )
-        model.simulate(X, labels)
+def _texts(rows: Any) -> Any:
+    texts = [np.unique(text) for text in rows]
+    return SimpleNamespace(
+        indptr=np.concatenate([[0], np.cumsum([len(text) for text in texts])]),
+        indices=np.concatenate(texts).astype(np.int32),
+        data=np.ones(sum(map(len, texts))),
+        shape=(len(texts), 50_000),
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for flag in ("--tuning", "--real", "--words", "--cost"):
         parser.add_argument(flag, action="store_true")
-    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.one:
-        one_cost(given.one[0], given.one[1] == "1", int(given.one[2]))
-    elif given.real:
+    if given.real:
         real()
     elif given.words:
         words()

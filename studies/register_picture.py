@@ -46,7 +46,7 @@ def picture() -> str:
     place = {sensor.name: row for row, sensor in enumerate(chosen)}
     height = TOP + ROW * len(chosen) + 50
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 30} {height}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 50} {height}"'
         ' font-family="system-ui, sans-serif" font-size="11" role="img">',
         f"<title>{len(chosen)} sensors of a simulated plant over {DAYS} days</title>",
         f'<rect width="100%" height="{height}" fill="#fbfaf7"/>',

@@ -95,6 +95,9 @@ CLASSES: dict[str, Make] = {
     "FLLS(bounded)": partial(hw.FLLS, max_features=5, when_full="refuse"),
     "MPAA(bounded)": partial(hw.MPAA, max_features=5, when_full="smallest"),
     "Spring(bounded)": partial(hw.Spring, label_rate=0.5, max_features=5),
+    "Spring(multiclass, bounded)": partial(
+        hw.Spring, label_rate=0.5, multiclass=True, max_features=5, when_full="smallest"
+    ),
     "OLVF(bounded)": partial(hw.OLVF, kept_share=0.5, max_features=5),
     "PARegressor(bounded)": partial(hw.PARegressor, max_features=5),
     "PAA(plus one)": partial(hw.PAA, plus_one=True, query_width=3.0),

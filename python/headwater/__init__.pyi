@@ -1,7 +1,7 @@
 """Learn from streams whose features come and go and whose labels are scarce."""
 
 from . import datasets, errors, evaluation, labels, live, streams, testing
-from ._core import Decision, __version__
+from ._core import Decision, FeatureNames, __version__
 from .catalogue import named, names
 from .client import AsyncClient, Client
 from .inputs import Columns, EventFile, Record, open
@@ -42,6 +42,7 @@ __all__ = [
     "Feature",
     "FeatureFinding",
     "FeatureLife",
+    "FeatureNames",
     "FileRun",
     "Learner",
     "Linear",

@@ -33,6 +33,10 @@ PARSED_ONLY = {"headwater datasets fetch a9a"}
 """What needs the network; tests/datasets fetches from a folder instead."""
 
 
+WITH_A_SERVICE = {"serve.md", "integrate.md", "operate.md", "secure.md"}
+"""Pages whose commands need a running service; tests/service runs them."""
+
+
 def shown(page: Path) -> list[str]:
     """The lines of a page's shell blocks that call headwater, without their comments."""
     lines = [line for block in BLOCK.findall(page.read_text()) for line in block.splitlines()]
@@ -127,7 +131,9 @@ def test_there_are_commands_to_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if shown(page)], ids=lambda page: page.name
+    "page",
+    [page for page in PAGES if shown(page) and page.name not in WITH_A_SERVICE],
+    ids=lambda page: page.name,
 )
 def test_the_commands_of_a_page_run_one_after_the_other(
     page: Path, folder: Path, tmp_path: Path

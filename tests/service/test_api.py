@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import headwater as hw
-from service.running import Running, code
+from service.running import Running, code, running
 
 EVENTS = "/v1/streams/main/events"
 
@@ -198,3 +198,35 @@ def test_ready_says_why_not(one: Running) -> None:
     assert one.client().get("/readyz").json() == {"status": "ready"}
     one.service.is_stopping = True
     assert code(one.client().get("/readyz")) == (503, "unavailable")
+
+
+def test_quality_comes_with_its_interval(one: Running) -> None:
+    for number in range(30):
+        event = {"id": number, "features": {"x": float(number % 2)}}
+        one.admin.post(EVENTS, json=event)
+        label = {"event": number, "label": number % 2 == 0}
+        assert one.admin.post("/v1/streams/main/labels", json=label).status_code == 200
+    told = one.admin.get("/v1/streams/main/quality").json()
+    assert (told["events"], told["labels"]) == (30, 30)
+    assert 0 <= told["low"] <= told["error"] <= told["high"] <= 1
+    assert one.admin.get("/v1/streams/main/quality?window=day").json()["events"] == 30
+    assert code(one.admin.get("/v1/streams/main/quality?window=year")) == (400, "bad_request")
+    curve = one.admin.get("/v1/streams/main/quality/curve?points=3").json()
+    assert len(curve) == 3
+
+
+def test_an_allowance_is_set_and_never_exceeded(tmp_path: Path) -> None:
+    with running(tmp_path / "plant.db", hw.Spring(label_rate=0.5)) as one:
+        path = "/v1/streams/main/budget"
+        assert code(one.admin.get(path)) == (404, "not_found")
+        assert code(one.admin.put(path, json={"per_day": 5})) == (422, "bad_parameter")
+        allowance = {"per_day": 5, "tz": "Europe/Berlin"}
+        assert one.admin.put(path, json=allowance).status_code == 204
+        events = [{"features": {"x": float(n % 7)}} for n in range(400)]
+        asked = sum(reply["asked"] for reply in one.admin.post(EVENTS, json=events).json())
+        told = one.admin.get(path).json()
+        assert told["allowed"] == 5
+        assert told["used"] == asked <= 5
+        assert told["left"] == 5 - asked
+        assert one.admin.put(path, json={}).status_code == 204
+        assert code(one.admin.get(path)) == (404, "not_found")

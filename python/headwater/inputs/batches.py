@@ -15,10 +15,12 @@ from headwater.types import Label, Name, Task
 Arrays: TypeAlias = frames.Csr | NDArray[np.float64]
 Answers: TypeAlias = list[Label | None] | NDArray[np.bool_] | NDArray[np.int64]
 
-COMPACT_ABOVE = 1_000_000  # columns; the core keeps one number per column
+LARGEST_COLUMN = np.iinfo(np.int32).max
+Names: TypeAlias = list[Name] | _core.FeatureNames
+ColumnNames: TypeAlias = Sequence[Name] | _core.FeatureNames
 
 
-def read_rows(X: Any, names: Sequence[Name] | None) -> tuple[Arrays, list[Name] | None]:
+def read_rows(X: Any, names: ColumnNames | None) -> tuple[Arrays, Names | None]:
     """`X` as contiguous arrays, and the names of its columns (None: their numbers)."""
     if is_events(X) or frames.is_frame(X):
         return read_named(X, names)
@@ -30,10 +32,10 @@ def read_rows(X: Any, names: Sequence[Name] | None) -> tuple[Arrays, list[Name] 
     return _read_dense(X), listed
 
 
-def read_named(X: Any, names: Sequence[Name] | None) -> tuple[frames.Csr, list[Name]]:
+def read_named(X: Any, names: ColumnNames | None) -> tuple[frames.Csr, list[Name]]:
     """The rows of a list of events or of a frame, and the names of their features."""
     if frames.is_frame(X):
-        return frames.read_frame(X, None if names is None else _read_names(names))
+        return frames.read_frame(X, None if names is None else list(_read_names(names)))
     if names is not None:
         raise EventError("names: the events of a list have names already; leave names= out.")
     return _core.read_events(list(X))
@@ -44,13 +46,15 @@ def is_events(X: Any) -> bool:
     return isinstance(X, (list, tuple)) and (len(X) == 0 or isinstance(X[0], Mapping))
 
 
-def _read_names(names: Any) -> list[Name]:
+def _read_names(names: Any) -> Names:
+    if isinstance(names, _core.FeatureNames):
+        return names
     if isinstance(names, (str, bytes)) or not hasattr(names, "__iter__"):
         raise EventError(f"names: expected one name per column, got {names!r}.")
     return list(names)
 
 
-def _read_csr(X: Any, names: list[Name] | None) -> tuple[frames.Csr, list[Name] | None]:
+def _read_csr(X: Any, names: Names | None) -> tuple[frames.Csr, Names | None]:
     if getattr(X, "format", "csr") != "csr":
         raise EventError(f"X: expected a CSR matrix, got {X.format}; use X.tocsr().")
     indptr, indices = (_whole_numbers(getattr(X, part), part) for part in ("indptr", "indices"))
@@ -64,19 +68,13 @@ def _read_csr(X: Any, names: list[Name] | None) -> tuple[frames.Csr, list[Name] 
         columns = int(shape[1])
     else:
         columns = len(names) if names is not None else int(indices.max(initial=-1)) + 1
-    compact = columns > COMPACT_ABOVE and columns > indices.size
-    if indices.size and (compact or indices.dtype != np.int32):  # otherwise the core finds it
+    if indices.dtype != np.int32:  # otherwise the core finds it
         wrong = indices[(indices < 0) | (indices >= columns)]
         if wrong.size:
             raise EventError(f"X: column {wrong[0]} does not exist; there are {columns}.")
-    if compact:
-        if names is not None and len(names) != columns:
-            raise EventError(f"names: expected one per column, {columns} in all, got {len(names)}.")
-        used, indices = np.unique(indices, return_inverse=True)
-        names = used.tolist() if names is None else [names[column] for column in used.tolist()]
-        columns = len(used)
-    if columns > np.iinfo(np.int32).max:
-        raise EventError(f"X: at most {np.iinfo(np.int32).max} columns in use, got {columns}.")
+        if names is None and int(indices.max(initial=0)) > LARGEST_COLUMN:
+            used, indices = np.unique(indices, return_inverse=True)
+            names, columns = used.tolist(), len(used)
     arrays = (
         np.ascontiguousarray(indptr, dtype=np.int64),
         np.ascontiguousarray(indices, dtype=np.int32),
@@ -115,7 +113,7 @@ def _numbers(values: Any) -> NDArray[np.float64]:
     )
 
 
-def events_of(rows: Arrays, names: Sequence[Name] | None) -> Iterator[dict[Name, float]]:
+def events_of(rows: Arrays, names: ColumnNames | None) -> Iterator[dict[Name, float]]:
     """The events of what `read_rows` returned, one dict each, without absent values.
 
     Examples
@@ -133,7 +131,7 @@ def events_of(rows: Arrays, names: Sequence[Name] | None) -> Iterator[dict[Name,
 
 
 def _event(
-    columns: Iterable[int], values: Iterable[float], names: Sequence[Name] | None
+    columns: Iterable[int], values: Iterable[float], names: ColumnNames | None
 ) -> dict[Name, float]:
     pairs = zip(columns, values, strict=True)
     return {names[c] if names is not None else c: v for c, v in pairs if v == v}

@@ -64,12 +64,11 @@ SCHEMA: dict[str, Section] = {
         {
             "learner": Key("a text", "the name of a learner"),
             "label_rate": Key("a number", "the share of labels to ask for"),
-            "labels": Key("a text", '"asked" or "all": which labels arrive'),
+            "labels": Key("a text", '"asked": labels of events that were asked about'),
             "keep_events": Key("a text", "how long bodies of events are kept"),
             "answer_within": Key("a text", "how long an answer is worth something"),
         },
         named=True,
-        later=True,
     ),
     "labels": Section(
         "How a label is shown to people.",
@@ -99,7 +98,6 @@ SCHEMA: dict[str, Section] = {
             "tz": Key("a text", "the time zone of days and hours"),
             "reserve": Key("a number", "the share of questions that are drawn at random"),
         },
-        later=True,
     ),
     "serve": Section(
         "The service.",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from headwater import _core
 from headwater.errors import ModelFileError, ParameterError
 from headwater.inputs import batches, frames
+from headwater.inputs.batches import ColumnNames
 from headwater.inputs.columns import Columns
 from headwater.inputs.files import EventFile, Format, OnError
 from headwater.inputs.files import open as open_file
@@ -25,7 +26,7 @@ from headwater.learners.whole_file import write_file
 from headwater.parameters import CLASSES, SEED, check_fields, whole_from
 from headwater.register import FeatureFinding, Register, findings_of
 from headwater.rules.component import shown
-from headwater.types import Event, Explanation, Feature, FileRun, Label, Name, Task, Trace
+from headwater.types import Event, Explanation, Feature, FileRun, Label, Task, Trace
 
 
 @shares
@@ -195,7 +196,7 @@ class Learner(_core.Learner):
             )
         return findings_of(found, limit)
 
-    def simulate(self, X: Any, y: Any, *, names: Sequence[Name] | None = None) -> Trace:
+    def simulate(self, X: Any, y: Any, *, names: ColumnNames | None = None) -> Trace:
         """Run the whole loop over a batch: decide on each event, learn those asked for.
 
         A label is used only if it was asked for; a missing one (None, NaN) counts as asked and not
@@ -211,7 +212,8 @@ class Learner(_core.Learner):
         y
             One label per row: a list, an array, or a column of one of these libraries.
         names
-            One name per column; by default the names of `X`, if it has any, else column numbers.
+            One name per column, as a list or as `headwater.FeatureNames`, which are read once for
+            many batches; by default the names of `X`, if it has any, else column numbers.
 
         Examples
         --------
@@ -358,7 +360,7 @@ class Learner(_core.Learner):
     ) -> NDArray[Any]:
         return batches.predictions(self.task, classes, margins, self.labels)
 
-    def learn_many(self, X: Any, y: Any, *, names: Sequence[Name] | None = None) -> None:
+    def learn_many(self, X: Any, y: Any, *, names: ColumnNames | None = None) -> None:
         """Learn a batch of events: `learn_one` on each row. Arguments as in `simulate`.
 
         Examples
@@ -372,7 +374,7 @@ class Learner(_core.Learner):
         rows, columns = batches.read_rows(X, names)
         self._learn_many(rows, columns, batches.read_labels(y))
 
-    def predict_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
+    def predict_many(self, X: Any, *, names: ColumnNames | None = None) -> Any:
         """`predict_one` for each row, as an array. A frame gives a column of its own library.
 
         Arguments as in `simulate`. Changes nothing.
@@ -388,7 +390,7 @@ class Learner(_core.Learner):
         rows, columns = batches.read_rows(X, names)
         return frames.like(X, self._predictions(*self._predict_many(rows, columns)))
 
-    def predict_proba_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
+    def predict_proba_many(self, X: Any, *, names: ColumnNames | None = None) -> Any:
         """`predict_proba_one` for each row: one column per label, in the order of `labels`.
 
         An array, or for a frame a frame of its library. Arguments as in `simulate`. Changes
@@ -403,7 +405,7 @@ class Learner(_core.Learner):
         rows, columns = batches.read_rows(X, names)
         return frames.like_table(X, self._predict_proba_many(rows, columns), self.labels)
 
-    def margin_many(self, X: Any, *, names: Sequence[Name] | None = None) -> Any:
+    def margin_many(self, X: Any, *, names: ColumnNames | None = None) -> Any:
         """`margin_one` for each row, as an array. A frame gives a column of its own library.
 
         Arguments as in `simulate`. Changes nothing.

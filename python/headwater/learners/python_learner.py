@@ -6,7 +6,7 @@ names, labels, the query rule, open questions, counters, probabilities, the mode
 
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import FrozenInstanceError, fields
 from math import isfinite
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from headwater import _core
 from headwater.errors import EventError, LabelError, ParameterError, StepError
-from headwater.inputs.batches import Answers, Arrays, events_of
+from headwater.inputs.batches import Answers, Arrays, ColumnNames, events_of
 from headwater.learners.base import Classifier, own_class, restored
 from headwater.learners.model_file import write_header
 from headwater.learners.parts import Parts
@@ -264,13 +264,13 @@ class PythonLearner(Classifier, abstract=True):
     # Batches and files: the verbs above in a loop
 
     def _rows(
-        self, rows: Arrays, names: Sequence[Name] | None, y: Answers | None = None
+        self, rows: Arrays, names: ColumnNames | None, y: Answers | None = None
     ) -> Iterator[dict[Name, float]]:
         """The events of a batch, which is checked whole before the first."""
         _core.check_batch(self, rows, names, y)
         return events_of(rows, names)
 
-    def _simulate(self, rows: Arrays, names: Sequence[Name] | None, y: Any) -> Any:
+    def _simulate(self, rows: Arrays, names: ColumnNames | None, y: Any) -> Any:
         classes, margins, chances, asked = [], [], [], []
         for row, (x, label) in enumerate(zip(self._rows(rows, names, y), list(y), strict=True)):
             with _at_row(row):
@@ -288,7 +288,7 @@ class PythonLearner(Classifier, abstract=True):
             np.array(asked, np.bool_),
         )
 
-    def _learn_many(self, rows: Arrays, names: Sequence[Name] | None, y: Any) -> None:
+    def _learn_many(self, rows: Arrays, names: ColumnNames | None, y: Any) -> None:
         labels = list(y)
         if any(label is None or label != label for label in labels):
             raise LabelError("y: learn_many needs a label for every row; simulate does not.")
@@ -297,7 +297,7 @@ class PythonLearner(Classifier, abstract=True):
                 self.learn_one(x, label)
 
     def _predict_many(
-        self, rows: Arrays, names: Sequence[Name] | None
+        self, rows: Arrays, names: ColumnNames | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         classes, margins = [], []
         for x in self._rows(rows, names):
@@ -305,13 +305,11 @@ class PythonLearner(Classifier, abstract=True):
             margins.append(self.margin_one(x))
         return np.array(classes, np.int64), np.array(margins, np.float64)
 
-    def _predict_proba_many(
-        self, rows: Arrays, names: Sequence[Name] | None
-    ) -> NDArray[np.float64]:
+    def _predict_proba_many(self, rows: Arrays, names: ColumnNames | None) -> NDArray[np.float64]:
         found = [list(self.predict_proba_one(x).values()) for x in self._rows(rows, names)]
         return np.array(found, np.float64).reshape(len(found), len(self.labels))
 
-    def _scores_many(self, rows: Arrays, names: Sequence[Name] | None) -> NDArray[np.float64]:
+    def _scores_many(self, rows: Arrays, names: ColumnNames | None) -> NDArray[np.float64]:
         found = [self._score_vector(x) for x in self._rows(rows, names)]
         several = self._task == "multiclass"
         scores = found if several else [[0.0, margin] for (margin,) in found]

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from headwater.learners.base import Bounded, Classifier
-from headwater.learners.parts import Parts, linear_model
+from headwater.learners.parts import Parts
 from headwater.learners.shared_parameters import learner
 from headwater.parameters import SHARE
 from headwater.rules.query import Quantile
 from headwater.rules.scale import Running
-from headwater.rules.update import DualLogistic
 
 SPRING = {"kind": "spring", "own": 3}
-"""The core's model; the learner's own features are factor, energy and intercept."""
+SEVERAL = {"kind": "spring_classes", "own": 3}
+"""The core's models; the learner's own features are factor, energy and intercept."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class SpringStatus:
     trust
         The share of each weight vector in predictions: `long` learns from all labels since the last
         change, `mid` and `short` from the latest, `calm` learns each label once, and `spare` is
-        `long` as it was before the last change.
+        `long` as it was before the last change. With several classes there is no `calm`.
     changes
         The last changes of concept, the oldest first.
     """
@@ -72,7 +72,8 @@ class Spring(Bounded, Classifier):
         Share of the labels to ask for. Of t events it never asks for more than
         rate·t + 2√(rate·t) + 4.
     multiclass
-        More than two classes; new classes are added as they appear.
+        More than two classes; new classes are added as they appear. They share trust, relevance and
+        changes.
 
     Examples
     --------
@@ -94,7 +95,7 @@ class Spring(Bounded, Classifier):
     def _parts(self) -> Parts:
         task: Literal["binary", "multiclass"] = "multiclass" if self.multiclass else "binary"
         return Parts(
-            model=linear_model(DualLogistic(), task=task) if self.multiclass else SPRING,
+            model=SEVERAL if self.multiclass else SPRING,
             query=Quantile(self.label_rate),
             scale=Running(),
             own="summary",

@@ -49,12 +49,16 @@ class Allowance:
 
     Parameters
     ----------
-    per_hour, per_day
-        The most cards in a clock hour, and in a calendar day.
+    per_hour
+        The most cards in a clock hour.
+    per_day
+        The most cards in a calendar day.
     per_person_per_hour
         The most cards that one person gets in a clock hour.
-    money_per_day, price
-        What a day may cost, and what a card costs; instead of `per_day`, or beside it.
+    money_per_day
+        What a day may cost; instead of `per_day`, or beside it.
+    price
+        What a card costs.
     burst
         The most cards in a minute.
     hours
@@ -114,6 +118,7 @@ class Allowance:
 
     @property
     def zone(self) -> tzinfo:
+        """The time zone; UTC if none is given."""
         return UTC if self.tz is None else ZoneInfo(self.tz)
 
     @property
@@ -162,6 +167,7 @@ class Allowance:
         return minute >= begins or minute < ends
 
     def to_dict(self) -> dict[str, Any]:
+        """What it says, by name."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
 

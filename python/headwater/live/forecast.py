@@ -7,8 +7,10 @@ far. What the last day brought, beside what was expected of it, corrects the res
 from collections import deque
 from itertools import pairwise
 
+import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from headwater.live import database as db
 from headwater.live.replay import first_fact
 
 HOUR = 3600.0
@@ -99,9 +101,13 @@ class Forecast:
         """Count the facts of the last weeks, by their times; most of them are events."""
         self = cls()
         hour = int(now // HOUR)
-        edges = [first_fact(connection, stream, h * HOUR) for h in range(hour - KEPT, hour + 2)]
+        f = db.facts.c
+        first = sa.select(f.time).where(f.stream == stream, f.number == 1)
+        begins = connection.scalar(first)
+        oldest = hour if begins is None else max(hour - KEPT, int(begins // HOUR))
+        edges = [first_fact(connection, stream, h * HOUR) for h in range(oldest, hour + 2)]
         counts = [after - before for before, after in pairwise(edges)]
-        for at, count in enumerate(counts, start=hour - KEPT):
+        for at, count in enumerate(counts, start=oldest):
             if count:
                 if not self._all:
                     self._first = at * HOUR

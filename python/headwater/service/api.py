@@ -1,6 +1,15 @@
 """Every operation of the API, in the order of its description; events first, as they come most."""
 
-from headwater.service import events, health, people, questions, sessions, streams, webhook_routes
+from headwater.service import (
+    events,
+    health,
+    people,
+    quality,
+    questions,
+    sessions,
+    streams,
+    webhook_routes,
+)
 from headwater.service.endpoint import Operation
 from headwater.service.health import description
 from headwater.service.openapi import describe
@@ -9,6 +18,7 @@ _LISTED: tuple[Operation, ...] = (
     *events.OPERATIONS,
     *questions.OPERATIONS,
     *streams.OPERATIONS,
+    *quality.OPERATIONS,
     *people.OPERATIONS,
     *webhook_routes.OPERATIONS,
     *sessions.OPERATIONS,

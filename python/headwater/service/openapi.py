@@ -129,3 +129,12 @@ def _reply(reply: Any, schemas: dict[str, Any]) -> dict[str, Any]:
         return found
     one, refusal = schemas[repr(reply.of)], schemas[repr(Refusal)]
     return {"anyOf": [one, {"type": "array", "items": {"anyOf": [one, refusal]}}]}
+
+
+def routes_table(operations: Sequence[Operation]) -> str:
+    """The table of routes, as its documentation page has it."""
+    rows = []
+    for one in operations:
+        path = one.path.replace(":path}", "}")
+        rows.append(f"| `{one.method} {path}` | {one.role or 'none'} | {one.summary} |")
+    return "\n".join(["| route | role | does |", "| --- | --- | --- |", *rows])

@@ -65,12 +65,13 @@ class Service:
 
     def _open_streams(self, learners: dict[str, Learner]) -> None:
         told: Mapping[str, Any] = self.config.sections.get("streams", {})
+        people: Mapping[str, Any] = self.config.sections.get("allowance", {})
         known = self._known_streams()
         names = list(dict.fromkeys([*known, *told, *learners]))
         if not names:
             names, learners = ["main"], {"main": learner_named("Spring")}
         for name in names:
-            wanted = StreamSettings.from_config(name, told.get(name, {}))
+            wanted = StreamSettings.from_config(name, told.get(name, {}), people)
             learner = learners.get(name)
             if learner is None and (name not in known or wanted.learner is not None):
                 learner = wanted.build()

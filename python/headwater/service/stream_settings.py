@@ -8,6 +8,7 @@ from typing import Any
 from headwater.catalogue import algorithm, known, with_rate
 from headwater.errors import ParameterError
 from headwater.learners.base import Learner
+from headwater.live import Allowance
 
 UNITS = {"second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0, "week": 604_800.0}
 
@@ -21,17 +22,25 @@ class StreamSettings:
     label_rate: float | None = None
     keep_events: float | None = None
     answer_within: float | None = None
+    allowance: Allowance | None = None
 
     @classmethod
-    def from_config(cls, name: str, told: Mapping[str, Any]) -> "StreamSettings":
-        """Those of a section of `headwater.toml`."""
+    def from_config(
+        cls, name: str, told: Mapping[str, Any], allowance: Mapping[str, Any]
+    ) -> "StreamSettings":
+        """Those of `[streams.NAME]` and `[allowance]` of `headwater.toml`."""
         place = f"[streams.{name}]"
+        if told.get("labels", "asked") != "asked":
+            raise ParameterError(
+                f"{place}: labels can be 'asked' only, as yet, got {told['labels']!r}."
+            )
         spans = {
             key: seconds_of(f"{place}: {key}", told[key])
             for key in ("keep_events", "answer_within")
             if key in told
         }
-        return cls(told.get("learner"), {}, told.get("label_rate"), **spans)
+        people = None if not allowance else _allowance(allowance)
+        return cls(told.get("learner"), {}, told.get("label_rate"), **spans, allowance=people)
 
     def build(self) -> Learner:
         """The learner, Spring unless another one is named."""
@@ -39,7 +48,11 @@ class StreamSettings:
 
     def options(self) -> dict[str, Any]:
         """The options of `live.open`."""
-        given = {"keep_events": self.keep_events, "answer_within": self.answer_within}
+        given = {
+            "keep_events": self.keep_events,
+            "answer_within": self.answer_within,
+            "allowance": self.allowance,
+        }
         return {name: value for name, value in given.items() if value is not None}
 
 
@@ -81,6 +94,13 @@ def seconds_of(place: str, text: str) -> float:
     if found is None or found[2] not in UNITS:
         raise ParameterError(f"{place} must be a span of time such as '90 days', got {text!r}.")
     return float(found[1]) * UNITS[found[2]]
+
+
+def _allowance(told: Mapping[str, Any]) -> Allowance:
+    try:
+        return Allowance(**told)
+    except ParameterError as error:
+        raise ParameterError(f"[allowance]: {error}") from None
 
 
 def _list(names: frozenset[str]) -> str:

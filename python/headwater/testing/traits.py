@@ -42,4 +42,4 @@ def weighs_classes(model: Learner) -> bool:
     if kind_of(model) == "linear":
         weight = model.parameters().get("class_weight")
         return weight is not None and model.parameters().get("intercept", True) is True
-    return kind_of(model) in ("spring", "dual_logistic")
+    return kind_of(model) in ("spring", "spring_classes", "dual_logistic")

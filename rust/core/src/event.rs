@@ -75,6 +75,29 @@ impl Name<'_> {
     }
 }
 
+/// A name that owns its text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum OwnedName {
+    Number(i64),
+    Text(String),
+}
+
+impl OwnedName {
+    pub fn of(name: Name<'_>) -> Self {
+        match name {
+            Name::Number(number) => Self::Number(number),
+            Name::Text(text) => Self::Text(text.to_owned()),
+        }
+    }
+
+    pub fn borrow(&self) -> Name<'_> {
+        match self {
+            Self::Number(number) => Name::Number(*number),
+            Self::Text(text) => Name::Text(text),
+        }
+    }
+}
+
 /// The names of one event's features, by position.
 pub trait Names {
     fn name(&self, position: usize) -> Name<'_>;

@@ -7,6 +7,7 @@
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use std::hash::BuildHasher;
 
@@ -44,13 +45,20 @@ impl FeatureTable {
     }
 
     /// The id of a name, or `UNKNOWN`.
+    #[inline]
     pub fn id(&self, name: Name<'_>) -> FeatureId {
         if let Name::Number(number @ 0..SMALL) = name {
             return self.numbers.get(number as usize).copied().unwrap_or(UNKNOWN);
         }
+        self.hashed_id(name)
+    }
+
+    #[inline(never)]
+    fn hashed_id(&self, name: Name<'_>) -> FeatureId {
         self.table.find(self.hash(name), |&id| self.name(id) == name).copied().unwrap_or(UNKNOWN)
     }
 
+    #[inline]
     pub fn name(&self, id: FeatureId) -> Name<'_> {
         name_at(&self.stored, &self.texts, id)
     }
@@ -100,8 +108,8 @@ impl FeatureTable {
         self.table.try_reserve(count, rehash).map_err(|_| full())
     }
 
-    /// Give a new name the next id. The caller knows that it is new and that there is room.
-    pub fn insert(&mut self, name: Name<'_>) -> FeatureId {
+    /// The next id for a name, which cannot be found yet.
+    fn store(&mut self, name: Name<'_>) -> FeatureId {
         let id = self.len() as FeatureId;
         self.history.push(FeatureHistory::default());
         self.stored.push(match name {
@@ -112,6 +120,12 @@ impl FeatureTable {
                 StoredName::Text { length: text.len() as u32, start }
             }
         });
+        id
+    }
+
+    /// Give a new name the next id. The caller knows that it is new and that there is room.
+    pub fn insert(&mut self, name: Name<'_>) -> FeatureId {
+        let id = self.store(name);
         if let Name::Number(number @ 0..SMALL) = name {
             let index = number as usize;
             if index >= self.numbers.len() {
@@ -125,6 +139,25 @@ impl FeatureTable {
         let rehash = |&id: &FeatureId| hasher.hash_one(name_at(stored, texts, id));
         self.table.insert_unique(hash, id, rehash);
         id
+    }
+
+    /// Give a name the next id, unless it has one. False if it has; the caller knows that there is room.
+    pub fn insert_if_new(&mut self, name: Name<'_>) -> bool {
+        if let Name::Number(0..SMALL) = name {
+            let is_new = self.id(name) == UNKNOWN;
+            if is_new {
+                self.insert(name);
+            }
+            return is_new;
+        }
+        let (hash, id) = (self.hash(name), self.len() as FeatureId);
+        let (stored, texts, hasher) = (&self.stored, &self.texts, &self.hasher);
+        let rehash = |&id: &FeatureId| hasher.hash_one(name_at(stored, texts, id));
+        let is_same = |&id: &FeatureId| name_at(stored, texts, id) == name;
+        let Entry::Vacant(place) = self.table.entry(hash, is_same, rehash) else { return false };
+        place.insert(id);
+        self.store(name);
+        true
     }
 
     /// Drop the names of evicted ids, and their texts.
@@ -149,6 +182,7 @@ impl FeatureTable {
     }
 }
 
+#[inline]
 fn name_at<'a>(stored: &[StoredName], texts: &'a str, id: FeatureId) -> Name<'a> {
     match stored[id as usize] {
         StoredName::Number(number) => Name::Number(number),
@@ -176,6 +210,20 @@ mod tests {
             table.insert(name);
         }
         assert_eq!((room(&table), table.len()), (before, 501));
+    }
+
+    #[test]
+    fn a_name_is_inserted_once() {
+        let mut table = FeatureTable::default();
+        let names = [Name::Text("a"), Name::Number(7), Name::Number(-7), Name::Text("7")];
+        for name in names {
+            assert!(table.insert_if_new(name));
+        }
+        for (id, name) in names.into_iter().enumerate() {
+            assert!(!table.insert_if_new(name));
+            assert_eq!(table.id(name) as usize, id);
+        }
+        assert_eq!(table.len(), 4);
     }
 
     #[test]

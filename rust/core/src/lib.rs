@@ -38,13 +38,14 @@ mod storage;
 
 pub use capacity::{Capacity, EvictionPolicy};
 pub use error::Error;
-pub use event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
+pub use event::{FeatureId, FeatureValue, Name, Names, OwnedName, UNKNOWN};
 pub use feature_history::FeatureHistory;
 pub use label::{Label, Labels};
 pub use learner::decision::Decision;
 pub use learner::decision_bytes::{StoredDecision, event_fingerprint};
 pub use learner::decision_writer::{DecisionSink, DecisionWriter, Output};
 pub use learner::event_buffer::EventBuffer;
+pub use learner::feature_names::FeatureNames;
 pub use learner::file::{LearnedLabels, Progress, RunCounts};
 pub use learner::own_features::OwnFeatures;
 pub use learner::prediction_writer::PredictionWriter;
@@ -62,6 +63,7 @@ pub use model::olvf::{Confidence, OlvfConfig};
 pub use model::rfesl::RfeslConfig;
 pub use model::second_order::{MOST_NAMES, SecondOrderConfig};
 pub use model::spring::SpringConfig;
+pub use model::spring::classes::SpringClassesConfig;
 pub use model::two_experts::Loss;
 pub use register::{
     FeatureState, FeatureSummary, Finding, FindingKind, KeptName, Register, RegisterConfig,

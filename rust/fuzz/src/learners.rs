@@ -4,7 +4,7 @@ use headwater_core::{
     Capacity, ClassWeight, Combine, Confidence, Config, DualLogisticConfig, Error, EvictionPolicy,
     ExternalConfig, FeslConfig, Label, Labels, Learner, LinearConfig, Loss, ModelConfig,
     OfsPartialConfig, OlvfConfig, OwnFeatures, PositiveMargin, QueryRule, RfeslConfig,
-    SecondOrderConfig, Sparsifier, Task, UpdateRule, snapshot,
+    SecondOrderConfig, Sparsifier, SpringClassesConfig, Task, UpdateRule, snapshot,
 };
 
 use crate::bytes::Bytes;
@@ -208,6 +208,13 @@ pub fn configs() -> Vec<Config> {
                 QueryRule::Budget { rate: 0.5 },
             )
         },
+        bounded(
+            EvictionPolicy::Smallest,
+            Config {
+                model: ModelConfig::SpringClasses(SpringClassesConfig { own: 3 }),
+                ..spring(open())
+            },
+        ),
     ]
 }
 

@@ -36,6 +36,7 @@ const DIGESTS: &[u32] = &[
     0x34a7_dfef,
     0x8438_6850,
     0x06d4_cf59,
+    0x939e_b8af,
 ];
 
 /// The number of the arithmetic, and the CRC-32 of [`DIGESTS`] under it. If the table changes, results may differ
@@ -162,8 +163,16 @@ fn every_kind_of_model_and_every_query_rule_that_remembers_has_a_digest() {
         "{:?}",
         configs().iter().map(|config| (config.model, config.query)).collect::<Vec<_>>()
     );
-    let kinds =
-        ["Linear(", "DualLogistic(", "SecondOrder(", "OfsPartial(", "Olvf(", "Fesl(", "Rfesl("];
+    let kinds = [
+        "Linear(",
+        "SpringClasses(",
+        "DualLogistic(",
+        "SecondOrder(",
+        "OfsPartial(",
+        "Olvf(",
+        "Fesl(",
+        "Rfesl(",
+    ];
     for word in kinds.into_iter().chain(["Quota {", "SelAda {", "Budget {", "Quantile {"]) {
         assert!(listed.contains(word), "{word} is missing in learners::configs()");
     }

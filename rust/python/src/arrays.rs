@@ -1,15 +1,16 @@
 //! Batches of events and their labels, from NumPy arrays.
 
 use headwater_core::batch::{Batch, ColumnNames, RowArrays};
-use headwater_core::{Error, Label, Name};
+use headwater_core::{Error, Label, Name, OwnedName};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::errors::{EventError, LabelError, raise};
+use crate::feature_names::FeatureNames;
 use crate::label::read_label;
-use crate::name::{OwnedName, read_names};
+use crate::name::read_names;
 
 /// Events as arrays that the Python side has prepared: contiguous and of the types below.
 #[derive(FromPyObject)]
@@ -55,19 +56,27 @@ impl Arrays<'_> {
         })
     }
 
-    /// Check a copy of the batch and hand it to `run` without the interpreter's lock.
+    /// Check a copy of the batch and hand it to `run` without the interpreter's lock. `owner` is the number of
+    /// the learner that it is for.
     pub fn run<T: Send>(
         &self,
         py: Python<'_>,
         names: Option<&Bound<'_, PyAny>>,
+        owner: u64,
         run: impl FnOnce(&Batch<'_>) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let arrays = self.copied()?;
-        let names = names.map(read_names).transpose()?;
+        let kept = names.and_then(|names| names.cast::<FeatureNames>().ok());
+        let kept = kept.map(|names| names.get().0.clone());
+        let names = names.filter(|_| kept.is_none()).map(read_names).transpose()?;
         py.detach(|| {
             let names: Option<Vec<Name<'_>>> =
                 names.as_ref().map(|names| names.iter().map(OwnedName::borrow).collect());
-            let columns = names.as_deref().map_or(ColumnNames::Numbers, ColumnNames::Listed);
+            let columns = match (&kept, &names) {
+                (Some(names), _) => ColumnNames::Kept(names, owner),
+                (None, Some(names)) => ColumnNames::Listed(names),
+                (None, None) => ColumnNames::Numbers,
+            };
             let (rows, width) = arrays.rows();
             run(&Batch::new(rows, columns, width)?)
         })

@@ -6,8 +6,8 @@
 use headwater_core::{
     Capacity, ClassWeight, Combine, Confidence, DualLogisticConfig, EvictionPolicy, ExternalConfig,
     FeslConfig, LinearConfig, Loss, ModelConfig, OfsPartialConfig, OlvfConfig, OwnFeatures,
-    PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig, Sparsifier, SpringConfig, Task,
-    UpdateRule,
+    PositiveMargin, QueryRule, RfeslConfig, SecondOrderConfig, Sparsifier, SpringClassesConfig,
+    SpringConfig, Task, UpdateRule,
 };
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -149,6 +149,9 @@ pub fn model(parameters: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
             })
         }
         "spring" => ModelConfig::Spring(SpringConfig { own: get(parameters, "own")? }),
+        "spring_classes" => {
+            ModelConfig::SpringClasses(SpringClassesConfig { own: get(parameters, "own")? })
+        }
         "dual_logistic" => ModelConfig::DualLogistic(DualLogisticConfig {
             c: get(parameters, "C")?,
             replay: get(parameters, "replay")?,

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use headwater_core as core;
 use headwater_core::Names;
+use headwater_core::OwnedName;
 use headwater_core::readers::Reader;
 use headwater_core::readers::options::{Format, OnError, Options};
 use headwater_core::readers::record::{Id, RawCell, Record};
@@ -22,7 +23,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::columns::{FindingParts, PyColumns, finding_parts};
 use crate::errors::{EventFileError, raise};
 use crate::label::label_to_python;
-use crate::name::{OwnedName, name_to_python};
+use crate::name::name_to_python;
 use crate::record_batches::{ArrowBatches, PythonError};
 
 /// How long a batch runs before it checks for an interrupt.

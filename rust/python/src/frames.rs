@@ -14,13 +14,14 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, Fields};
+use headwater_core::OwnedName;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::arrow;
 use crate::errors::EventError;
-use crate::name::{OwnedName, name_to_python, read_names};
+use crate::name::{name_to_python, read_names};
 
 pub type CsrArrays<'py> =
     (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f64>>, usize);

@@ -1,11 +1,11 @@
 //! Names, history and weights of a learner's features, copied so that its lock can be released.
 
 use headwater_core as core;
-use headwater_core::Label;
+use headwater_core::{Label, OwnedName};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::name::{OwnedName, name_to_python, presence_name};
+use crate::name::{name_to_python, presence_name};
 
 pub struct LearnedFeatures {
     pub multiclass: bool,

@@ -10,9 +10,10 @@ use headwater_core::snapshot;
 use headwater_core::{FeatureValue, Label, Labels, PredictionWriter};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
+use pyo3::sync::RwLockExt;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
+use crate::all_cores::{ScoreEvent, score_many};
 use crate::arrays::{Answers, Arrays};
 use crate::config::{self, Component};
 use crate::decision::{Decision, not_a_decision};
@@ -63,7 +64,7 @@ impl Learner {
     /// A copy of the core. Others wait for the copying only, not for what is then done with the copy; the
     /// caller has released the GIL.
     fn copied(&self) -> Result<core::Learner, core::Error> {
-        Ok(self.guarded.hold_detached()?.inner()?.core.clone())
+        Ok(self.guarded.read_detached()?.core()?.clone())
     }
 
     /// A label that must not be missing; the error of a regressor asks for a number.
@@ -126,10 +127,26 @@ impl Learner {
     }
 
     fn hold<'a>(&'a self, py: Python<'_>) -> PyResult<HeldLearner<'a>> {
-        self.guarded.hold(|mutex| mutex.lock_py_attached(py)).map_err(raise)
+        self.guarded.hold(|lock| lock.write_py_attached(py)).map_err(raise)
     }
 
-    /// The same for a batch, with the GIL released. Checks for Ctrl-C.
+    /// Rows, known labels, and on all cores what `score` computes of each event of a batch.
+    fn score_many<T: Send>(
+        &self,
+        py: Python<'_>,
+        rows: &Arrays<'_>,
+        names: Option<&Bound<'_, PyAny>>,
+        score: impl ScoreEvent<T>,
+    ) -> PyResult<([usize; 2], Vec<T>)> {
+        self.run_batch(py, rows, names, |batch, tick| {
+            let held = self.guarded.read_detached()?;
+            let core = held.core()?;
+            let scores = score_many(core, batch, tick, &score)?;
+            Ok(([batch.len(), core.labels().known().len()], scores))
+        })
+    }
+
+    /// Change the core by a batch, with the GIL released. Checks for Ctrl-C.
     pub fn with_batch<T: Send>(
         &self,
         py: Python<'_>,
@@ -142,9 +159,23 @@ impl Learner {
         ) -> Result<T, core::Error>
         + Send,
     ) -> PyResult<T> {
+        self.run_batch(py, rows, names, |batch, tick| {
+            let mut held = self.guarded.hold_detached()?;
+            f(&mut held.inner()?.core, batch, tick)
+        })
+    }
+
+    fn run_batch<T: Send>(
+        &self,
+        py: Python<'_>,
+        rows: &Arrays<'_>,
+        names: Option<&Bound<'_, PyAny>>,
+        f: impl FnOnce(&core::batch::Batch<'_>, &mut dyn FnMut(usize) -> bool) -> Result<T, core::Error>
+        + Send,
+    ) -> PyResult<T> {
         let mut interruption = None;
         let mut last_look = Instant::now();
-        let result = rows.run(py, names, |batch| {
+        let result = rows.run(py, names, self.guarded.identity(), |batch| {
             let mut tick = |row: usize| {
                 if row.is_multiple_of(ROWS_A_LOOK) && last_look.elapsed() > BETWEEN_LOOKS {
                     last_look = Instant::now();
@@ -152,8 +183,7 @@ impl Learner {
                 }
                 interruption.is_none()
             };
-            let mut held = self.guarded.hold_detached()?;
-            f(&mut held.inner()?.core, batch, &mut tick)
+            f(batch, &mut tick)
         });
         match interruption {
             Some(error) => Err(error),
@@ -217,8 +247,7 @@ impl Learner {
         if track && core.register().is_none() {
             core.keep_register(core::RegisterConfig { cycle: DAY, most });
         }
-        let mut held = self.hold(py)?;
-        *held.guard = Some(LockedLearner::new(core));
+        self.guarded.build(core, self.hold(py)?);
         Ok(())
     }
 
@@ -266,8 +295,7 @@ impl Learner {
     /// Become a copy of another learner with the same parameters.
     fn _copy(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         let core = py.detach(|| other.copied()).map_err(raise)?;
-        let mut held = self.hold(py)?;
-        *held.guard = Some(LockedLearner::new(core));
+        self.guarded.build(core, self.hold(py)?);
         Ok(())
     }
 
@@ -645,8 +673,8 @@ impl Learner {
     ) -> PyResult<(String, u64)> {
         let written = reader.read_some(py, |reader, tick| {
             let predicted = || {
-                let mut held = self.guarded.hold_detached()?;
-                let core = &held.inner()?.core;
+                let held = self.guarded.read_detached()?;
+                let core = held.core()?;
                 let unwritten = |error| core::Error::Output(format!("predictions: {error}."));
                 let mut writer = PredictionWriter::new(core, csv, count).map_err(unwritten)?;
                 let done = core.predict_file(reader, size, &mut writer, tick);
@@ -690,16 +718,12 @@ impl Learner {
         rows: Arrays<'py>,
         names: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)> {
-        let (classes, margins) = self.with_batch(py, &rows, names, |core, batch, tick| {
-            let (mut classes, mut margins) = (Vec::new(), Vec::new());
-            core.visit(batch, tick, |core, features| {
-                let (class, margin) = core.predict(features)?;
-                classes.push(class.map_or(-1, |class| class as i64));
-                margins.push(margin);
-                Ok(())
-            })?;
-            Ok((classes, margins))
+        let scored = self.score_many(py, &rows, names, |core, features, scored| {
+            let (class, margin) = core.predict(features)?;
+            scored.push((class.map_or(-1, |class| class as i64), margin));
+            Ok(())
         })?;
+        let (classes, margins) = scored.1.into_iter().unzip();
         Ok((PyArray1::from_vec(py, classes), PyArray1::from_vec(py, margins)))
     }
 
@@ -710,15 +734,11 @@ impl Learner {
         rows: Arrays<'py>,
         names: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (count, width, shares) = self.with_batch(py, &rows, names, |core, batch, tick| {
-            let mut all = Vec::new();
-            core.visit(batch, tick, |core, features| {
-                all.extend(core.probabilities(features)?);
-                Ok(())
-            })?;
-            Ok((batch.len(), core.labels().known().len(), all))
+        let (shape, shares) = self.score_many(py, &rows, names, |core, features, shares| {
+            shares.extend(core.probabilities(features)?);
+            Ok(())
         })?;
-        PyArray1::from_vec(py, shares).reshape([count, width])
+        PyArray1::from_vec(py, shares).reshape(shape)
     }
 
     /// One row per event and one column per known label; of two labels the first scores 0, the
@@ -729,15 +749,11 @@ impl Learner {
         rows: Arrays<'py>,
         names: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (count, width, scores) = self.with_batch(py, &rows, names, |core, batch, tick| {
-            let mut all = Vec::new();
-            core.visit(batch, tick, |core, features| {
-                all.extend(core.scores(features)?);
-                Ok(())
-            })?;
-            Ok((batch.len(), core.labels().known().len(), all))
+        let (shape, scores) = self.score_many(py, &rows, names, |core, features, scores| {
+            scores.extend(core.scores(features)?);
+            Ok(())
         })?;
-        PyArray1::from_vec(py, scores).reshape([count, width])
+        PyArray1::from_vec(py, scores).reshape(shape)
     }
 }
 

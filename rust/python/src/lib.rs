@@ -1,5 +1,6 @@
 //! The Python bindings of `headwater-core`: convert, call, convert back. No algorithm is here.
 
+mod all_cores;
 mod arrays;
 mod arrow;
 mod columns;
@@ -11,6 +12,7 @@ mod event;
 mod event_list;
 mod event_names;
 mod external;
+mod feature_names;
 mod files;
 mod frames;
 mod label;
@@ -41,6 +43,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ARITHMETIC", headwater_core::ARITHMETIC)?;
     module.add_class::<decision::Decision>()?;
     module.add_class::<event_names::EventNames>()?;
+    module.add_class::<feature_names::FeatureNames>()?;
     module.add_class::<learner::Learner>()?;
     module.add_class::<register::Register>()?;
     module.add_class::<files::EventReader>()?;

@@ -1,7 +1,9 @@
 //! The one lock of a learner.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{LockResult, Mutex, MutexGuard, TryLockError};
+use std::sync::{
+    LockResult, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
+};
 
 use headwater_core as core;
 use pyo3::prelude::*;
@@ -20,7 +22,7 @@ pub struct LockedLearner {
 }
 
 impl LockedLearner {
-    pub fn new(core: core::Learner) -> Self {
+    fn new(core: core::Learner) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
             core,
@@ -43,19 +45,25 @@ impl LockedLearner {
     }
 }
 
-/// The core behind a lock that knows the thread that holds it.
+/// The core behind a lock that knows the threads that hold it: one that changes it, or several that read it.
 #[derive(Default)]
 pub struct LearnerLock {
-    inner: Mutex<Option<LockedLearner>>,
-    /// The thread that holds it, or 0.
+    inner: RwLock<Option<LockedLearner>>,
+    /// The thread that changes it, or 0.
     owner: AtomicUsize,
+    /// The threads that read it.
+    readers: Mutex<Vec<usize>>,
     /// The process in which the last batch ran.
     process: AtomicU32,
+    /// The identity of the learner.
+    identity: AtomicU64,
 }
 
-/// The held lock; dropping it clears the owner first.
+type WriteGuard<'a> = RwLockWriteGuard<'a, Option<LockedLearner>>;
+
+/// The lock held to change the learner; dropping it clears the owner first.
 pub struct HeldLearner<'a> {
-    pub guard: MutexGuard<'a, Option<LockedLearner>>,
+    guard: WriteGuard<'a>,
     owner: &'a AtomicUsize,
 }
 
@@ -67,31 +75,73 @@ impl Drop for HeldLearner<'_> {
 
 impl HeldLearner<'_> {
     pub fn inner(&mut self) -> Result<&mut LockedLearner, core::Error> {
-        self.guard.as_mut().ok_or_else(|| core::Error::Parameter(NOT_BUILT.to_owned()))
+        self.guard.as_mut().ok_or_else(not_built)
+    }
+}
+
+/// The lock held to read the learner, as others may do at the same time.
+pub struct ReadLearner<'a> {
+    guard: RwLockReadGuard<'a, Option<LockedLearner>>,
+    lock: &'a LearnerLock,
+}
+
+impl Drop for ReadLearner<'_> {
+    fn drop(&mut self) {
+        let mut readers = self.lock.readers();
+        if let Some(place) = readers.iter().position(|&reader| reader == this_thread()) {
+            readers.swap_remove(place);
+        }
+    }
+}
+
+impl ReadLearner<'_> {
+    pub fn core(&self) -> Result<&core::Learner, core::Error> {
+        self.guard.as_ref().map(|inner| &inner.core).ok_or_else(not_built)
     }
 }
 
 impl LearnerLock {
-    /// Take the lock, waiting by `wait` if another thread has it.
+    fn readers(&self) -> std::sync::MutexGuard<'_, Vec<usize>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The identity of the learner, which no other has.
+    pub fn identity(&self) -> u64 {
+        self.identity.load(Ordering::Relaxed)
+    }
+
+    /// Put a learner in place of what is there.
+    pub fn build(&self, core: core::Learner, mut held: HeldLearner<'_>) {
+        let learner = LockedLearner::new(core);
+        self.identity.store(learner.identity, Ordering::Relaxed);
+        *held.guard = Some(learner);
+    }
+
+    /// Refuse to wait for what will never end.
     ///
     /// A signal handler or a finalizer interrupts whatever its thread is doing. If that is a call
-    /// on this learner, waiting would never end: so it is an error.
+    /// on this learner, it waits for the handler.
+    fn check_waiting(&self) -> Result<(), core::Error> {
+        if self.process.load(Ordering::Relaxed) != std::process::id() {
+            return Err(core::Error::Busy(FORKED.to_owned()));
+        }
+        let here = this_thread();
+        if self.owner.load(Ordering::Relaxed) == here || self.readers().contains(&here) {
+            return Err(core::Error::Busy(BUSY.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Take the lock to change the learner, waiting by `wait` if another thread has it.
     pub fn hold<'a>(
         &'a self,
-        wait: impl FnOnce(
-            &'a Mutex<Option<LockedLearner>>,
-        ) -> LockResult<MutexGuard<'a, Option<LockedLearner>>>,
+        wait: impl FnOnce(&'a RwLock<Option<LockedLearner>>) -> LockResult<WriteGuard<'a>>,
     ) -> Result<HeldLearner<'a>, core::Error> {
-        let guard = match self.inner.try_lock() {
+        let guard = match self.inner.try_write() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(_)) => return Err(poisoned()),
             Err(TryLockError::WouldBlock) => {
-                if self.process.load(Ordering::Relaxed) != std::process::id() {
-                    return Err(core::Error::Busy(FORKED.to_owned()));
-                }
-                if self.owner.load(Ordering::Relaxed) == this_thread() {
-                    return Err(core::Error::Busy(BUSY.to_owned()));
-                }
+                self.check_waiting()?;
                 wait(&self.inner).map_err(|_| poisoned())?
             }
         };
@@ -102,10 +152,29 @@ impl LearnerLock {
     /// The same for a batch, which runs without the interpreter's lock. Only then can the process fork
     /// while the lock is held, so only then is it worth asking for the process.
     pub fn hold_detached(&self) -> Result<HeldLearner<'_>, core::Error> {
-        let held = self.hold(Mutex::lock)?;
+        let held = self.hold(RwLock::write)?;
         self.process.store(std::process::id(), Ordering::Relaxed);
         Ok(held)
     }
+
+    /// Take the lock to read the learner, without the interpreter's lock.
+    pub fn read_detached(&self) -> Result<ReadLearner<'_>, core::Error> {
+        let guard = match self.inner.try_read() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(_)) => return Err(poisoned()),
+            Err(TryLockError::WouldBlock) => {
+                self.check_waiting()?;
+                self.inner.read().map_err(|_| poisoned())?
+            }
+        };
+        self.process.store(std::process::id(), Ordering::Relaxed);
+        self.readers().push(this_thread());
+        Ok(ReadLearner { guard, lock: self })
+    }
+}
+
+fn not_built() -> core::Error {
+    core::Error::Parameter(NOT_BUILT.to_owned())
 }
 
 const BUSY: &str = "learner: it is at work in this very thread; a signal handler or a finalizer \

@@ -1,6 +1,6 @@
 //! Names of features from Python and back.
 
-use headwater_core::{Name, Names};
+use headwater_core::{Name, Names, OwnedName};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
@@ -61,28 +61,6 @@ impl Names for KeptNames<'_, '_> {
             at(self.kept.binary_search_by_key(&(position as u32), |&(at, _)| at).ok()?)
         });
         found.map_or(Name::Text(""), |(_, key)| key.name(self.py))
-    }
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub enum OwnedName {
-    Number(i64),
-    Text(String),
-}
-
-impl OwnedName {
-    pub fn of(name: Name<'_>) -> Self {
-        match name {
-            Name::Number(number) => Self::Number(number),
-            Name::Text(text) => Self::Text(text.to_owned()),
-        }
-    }
-
-    pub fn borrow(&self) -> Name<'_> {
-        match self {
-            Self::Number(number) => Name::Number(*number),
-            Self::Text(text) => Name::Text(text),
-        }
     }
 }
 

@@ -67,7 +67,8 @@ impl Register {
     ) -> PyResult<()> {
         let times: Option<Vec<f64>> = times.map(|times| times.as_array().to_vec());
         let (mut interruption, mut last_look) = (None, Instant::now());
-        let result = rows.run(py, names, |batch| {
+        let no_learner = 0; // a register looks names up itself
+        let result = rows.run(py, names, no_learner, |batch| {
             let mut tick = |row: usize| {
                 if row.is_multiple_of(ROWS_A_LOOK) && last_look.elapsed() > BETWEEN_LOOKS {
                     last_look = Instant::now();

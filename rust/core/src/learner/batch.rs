@@ -1,11 +1,15 @@
 //! Whole arrays of events: the same results as event by event, only faster.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use crate::error::Error;
-use crate::event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
+use crate::event::{FeatureId, FeatureValue, Name, Names};
 use crate::label::Label;
 use crate::learner::Learner;
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
+use crate::learner::feature_names::{FeatureNames, UNSEEN, check_count, check_names};
 
 /// The rows of a sparse matrix (what is not stored is absent) or of a dense one (NaN is absent).
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +23,8 @@ pub enum RowArrays<'a> {
 pub enum ColumnNames<'a> {
     Numbers,
     Listed(&'a [Name<'a>]),
+    /// Names that keep their ids for the learner with this number, which no other learner has.
+    Kept(&'a FeatureNames, u64),
 }
 
 impl ColumnNames<'_> {
@@ -26,6 +32,7 @@ impl ColumnNames<'_> {
         match self {
             Self::Numbers => Name::Number(column as i64),
             Self::Listed(names) => names[column],
+            Self::Kept(names, _) => names.name(column),
         }
     }
 }
@@ -42,8 +49,10 @@ pub struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     pub fn new(rows: RowArrays<'a>, columns: ColumnNames<'a>, width: usize) -> Result<Self, Error> {
-        if let ColumnNames::Listed(names) = columns {
-            check_names(names, width)?;
+        match columns {
+            ColumnNames::Listed(names) => check_names(names, width)?,
+            ColumnNames::Kept(names, _) => check_count(names.len(), width)?,
+            ColumnNames::Numbers => {}
         }
         let mut has_absent = false;
         match rows {
@@ -108,20 +117,19 @@ impl<'a> Batch<'a> {
             }
         }
     }
-}
 
-fn check_names(names: &[Name<'_>], width: usize) -> Result<(), Error> {
-    if names.len() != width {
-        return Err(Error::Event(format!(
-            "names: expected one per column, {width} in all, got {}.",
-            names.len()
-        )));
+    /// Keep the ids of the columns for the next batch with the same names.
+    fn keep_ids(&self, learner: &Learner, ids: Arc<Vec<FeatureId>>) {
+        if let ColumnNames::Kept(names, owner) = self.columns {
+            names.keep(owner, learner, ids);
+        }
     }
-    let mut sorted = names.to_vec();
-    sorted.sort_unstable();
-    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Error::Event(format!("names: {} is given twice.", pair[0]))),
-        None => Ok(()),
+
+    /// How many values there are, absent ones included.
+    pub fn values(&self) -> usize {
+        match self.rows {
+            RowArrays::Csr { values, .. } | RowArrays::Dense { values, .. } => values.len(),
+        }
     }
 }
 
@@ -142,6 +150,9 @@ fn check_pointers(indptr: &[i64], indices: usize, values: usize) -> Result<(), E
     Ok(())
 }
 
+/// With more columns a table of them would take longer than sorting a row.
+const MOST_IN_TABLE: usize = 1 << 20;
+
 fn check_columns(
     row: &[i32],
     number: usize,
@@ -160,14 +171,20 @@ fn check_columns(
             "X, row {number}: column {column} does not exist; there are {width}."
         )));
     }
-    last_row_of.resize(width, usize::MAX);
-    for &column in row {
-        if std::mem::replace(&mut last_row_of[column as usize], number) == number {
-            let name = columns.name(column as usize);
-            return Err(Error::Event(format!("X, row {number}: feature {name} appears twice.")));
-        }
-    }
-    Ok(())
+    let twice = if width <= MOST_IN_TABLE {
+        last_row_of.resize(width, usize::MAX);
+        let is_there = |column: usize, last: &mut Vec<usize>| {
+            std::mem::replace(&mut last[column], number) == number
+        };
+        row.iter().copied().find(|&column| is_there(column as usize, last_row_of))
+    } else {
+        let mut sorted = row.to_vec();
+        sorted.sort_unstable();
+        sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+    };
+    let Some(column) = twice else { return Ok(()) };
+    let name = columns.name(column as usize);
+    Err(Error::Event(format!("X, row {number}: feature {name} appears twice.")))
 }
 
 /// Refuse an infinity; whether a value is NaN, which is absent.
@@ -191,13 +208,11 @@ fn check_values(
     }
 }
 
-/// In place of an id in the table of a batch's columns: not looked up yet.
-const UNSEEN: FeatureId = UNKNOWN - 1;
-
 /// Reads one row after the other, and caches the ids of the columns' names.
 struct RowReader<'a> {
     batch: &'a Batch<'a>,
-    ids: Vec<FeatureId>,
+    /// The ids of the columns' names. Numbers are in a table of the learner already.
+    ids: Arc<Vec<FeatureId>>,
     event: EventBuffer,
     columns: RowColumns<'a>,
 }
@@ -236,19 +251,27 @@ impl Names for RowNames<'_> {
 }
 
 impl<'a> RowReader<'a> {
-    fn new(learner: &Learner, batch: &'a Batch<'a>) -> Result<Self, Error> {
-        if let ColumnNames::Listed(names) = batch.columns {
-            for &name in names {
-                let check = learner.check_name(name);
+    /// `changes` says whether the learner will change, so that nobody else can use its ids meanwhile.
+    fn new(learner: &Learner, batch: &'a Batch<'a>, changes: bool) -> Result<Self, Error> {
+        let known = match batch.columns {
+            ColumnNames::Numbers => Some(Arc::default()),
+            ColumnNames::Kept(names, owner) => names.ids(owner, learner, changes),
+            ColumnNames::Listed(_) => None,
+        };
+        let ids = if let Some(ids) = known {
+            ids
+        } else {
+            for column in 0..batch.width {
+                let check = learner.check_name(batch.columns.name(column));
                 check.map_err(|text| Error::Event(format!("names: {text}")))?;
             }
-        }
-        Ok(Self {
-            batch,
-            ids: vec![UNSEEN; batch.width],
-            event: EventBuffer::default(),
-            columns: RowColumns::All,
-        })
+            Arc::new(vec![UNSEEN; batch.width])
+        };
+        Ok(Self { batch, ids, event: EventBuffer::default(), columns: RowColumns::All })
+    }
+
+    fn is_numbered(&self) -> bool {
+        matches!(self.batch.columns, ColumnNames::Numbers)
     }
 
     /// Read a row into `self.event`: its features and their ids.
@@ -256,60 +279,53 @@ impl<'a> RowReader<'a> {
         if learner.evicts() {
             self.forget();
         }
-        let unseen = match self.batch.rows {
+        let Self { batch, ids, event, columns } = self;
+        let names = batch.columns;
+        let found = |column: usize| match names {
+            ColumnNames::Numbers => learner.id(Name::Number(column as i64)),
+            ColumnNames::Listed(_) | ColumnNames::Kept(..) => ids[column],
+        };
+        let features = &mut event.features;
+        features.clear();
+        let mut unseen = false;
+        let mut feature = |column: usize, value: f64| {
+            let id = found(column);
+            unseen |= id == UNSEEN;
+            FeatureValue { id, value }
+        };
+        let values = match batch.rows {
             RowArrays::Csr { indptr, indices, values } => {
                 let range = indptr[row] as usize..indptr[row + 1] as usize;
-                let (columns, values) = (&indices[range.clone()], &values[range]);
-                let index = |position: usize| columns[position] as usize;
-                self.take(
-                    values,
-                    columns.iter().map(|&c| c as usize),
-                    index,
-                    RowColumns::Row(columns),
-                )
+                let (row, values) = (&indices[range.clone()], &values[range]);
+                features
+                    .extend(row.iter().zip(values).map(|(&c, &value)| feature(c as usize, value)));
+                *columns = RowColumns::Row(row);
+                values
             }
-            RowArrays::Dense { values, columns, .. } => {
-                let values = &values[row * columns..(row + 1) * columns];
-                self.take(values, 0..columns, |position| position, RowColumns::All)
+            RowArrays::Dense { values, columns: width, .. } => {
+                let values = &values[row * width..(row + 1) * width];
+                features.extend(values.iter().enumerate().map(|(c, &value)| feature(c, value)));
+                *columns = RowColumns::All;
+                values
             }
         };
-        let names = &self.batch.columns;
+        let is_nan = |some, value: &f64| some | value.is_nan();
+        if batch.has_absent && values.iter().fold(false, is_nan) {
+            features.retain(|feature| !feature.value.is_nan());
+            let present = (0..values.len()).filter(|&position| !values[position].is_nan());
+            let present = present.map(|position| columns.column(position) as u32).collect();
+            *columns = RowColumns::Some(present);
+        }
         if unseen {
-            for (position, feature) in self.event.features.iter_mut().enumerate() {
+            let ids = Arc::make_mut(ids);
+            for (position, feature) in features.iter_mut().enumerate() {
                 if feature.id == UNSEEN {
-                    let column = self.columns.column(position);
+                    let column = columns.column(position);
                     feature.id = learner.id(names.name(column));
-                    self.ids[column] = feature.id;
+                    ids[column] = feature.id;
                 }
             }
         }
-    }
-
-    /// Take the features that are present, with the cached ids of their columns. True if some are
-    /// not cached.
-    fn take(
-        &mut self,
-        values: &[f64],
-        columns: impl Iterator<Item = usize>,
-        index: impl Fn(usize) -> usize,
-        which: RowColumns<'a>,
-    ) -> bool {
-        let (features, ids, mut unseen) = (&mut self.event.features, &self.ids, false);
-        features.clear();
-        features.extend(columns.zip(values).map(|(column, &value)| {
-            let id = ids[column];
-            unseen |= id == UNSEEN;
-            FeatureValue { id, value }
-        }));
-        self.columns = which;
-        let is_nan = |some, value: &f64| some | value.is_nan();
-        if self.batch.has_absent && values.iter().fold(false, is_nan) {
-            features.retain(|feature| !feature.value.is_nan());
-            let present = (0..values.len()).filter(|&position| !values[position].is_nan());
-            self.columns =
-                RowColumns::Some(present.map(|position| index(position) as u32).collect());
-        }
-        unseen
     }
 
     /// Decide on the row that was read last, and learn it if its label is asked for and there.
@@ -341,25 +357,22 @@ impl<'a> RowReader<'a> {
 
     /// Drop the cached ids of the last row: where features are evicted, ids change.
     fn forget(&mut self) {
-        // The learner's own features may be at the end.
-        for position in 0..self.event.features.len().min(self.count()) {
-            let column = self.columns.column(position);
-            self.ids[column] = UNSEEN;
+        if self.is_numbered() {
+            return;
         }
-    }
-
-    /// The number of features of the row, without the learner's own.
-    fn count(&self) -> usize {
-        match &self.columns {
-            RowColumns::Row(columns) => columns.len(),
-            RowColumns::All => self.batch.width,
-            RowColumns::Some(columns) => columns.len(),
+        let ids = Arc::make_mut(&mut self.ids);
+        for position in 0..self.event.features.len() {
+            ids[self.columns.column(position)] = UNSEEN;
         }
     }
 
     fn remember_ids(&mut self) {
-        for (position, feature) in self.event.features.iter().take(self.count()).enumerate() {
-            self.ids[self.columns.column(position)] = feature.id;
+        if self.is_numbered() {
+            return;
+        }
+        let ids = Arc::make_mut(&mut self.ids);
+        for (position, feature) in self.event.features.iter().enumerate() {
+            ids[self.columns.column(position)] = feature.id;
         }
     }
 }
@@ -406,16 +419,14 @@ impl Learner {
         mut tick: impl FnMut(usize) -> bool,
     ) -> Result<(), Error> {
         self.check_labels(labels.iter().map(Option::as_ref))?;
-        let mut reader = RowReader::new(self, batch)?;
-        for (row, label) in labels.iter().enumerate() {
-            if !tick(row) {
-                return Err(Error::Interrupted);
-            }
+        let mut reader = RowReader::new(self, batch, true)?;
+        let mut step = |reader: &mut RowReader<'_>, row: usize| {
             reader.read(self, row);
-            let stepped = reader.step(self, label.as_ref(), &mut decided);
-            stepped.map_err(|error| at_row(row, error))?;
-        }
-        Ok(())
+            reader.step(self, labels[row].as_ref(), &mut decided)
+        };
+        let done = each_row(0..labels.len(), &mut tick, |row| step(&mut reader, row));
+        batch.keep_ids(self, reader.ids);
+        done
     }
 
     /// Learn every event. `tick` is called before each row; `false` stops the batch before it.
@@ -426,43 +437,56 @@ impl Learner {
         mut tick: impl FnMut(usize) -> bool,
     ) -> Result<(), Error> {
         self.check_labels(labels.iter().map(Some))?;
-        let mut reader = RowReader::new(self, batch)?;
-        for (row, label) in labels.iter().enumerate() {
-            if !tick(row) {
-                return Err(Error::Interrupted);
-            }
+        let mut reader = RowReader::new(self, batch, true)?;
+        let mut learn = |reader: &mut RowReader<'_>, row: usize| {
             reader.read(self, row);
-            reader.learn(self, label).map_err(|error| at_row(row, error))?;
-        }
-        Ok(())
+            reader.learn(self, &labels[row])
+        };
+        let done = each_row(0..labels.len(), &mut tick, |row| learn(&mut reader, row));
+        batch.keep_ids(self, reader.ids);
+        done
     }
 
-    /// Call `visit` with the features of each event as the model uses them. Changes nothing. `tick`
-    /// is called before each row; `false` stops the batch before it.
-    pub fn visit(
+    /// Call `score` with the features of each event of these rows as the model uses them; what it pushes comes
+    /// in the order of the events. Changes nothing. `tick` is called before each row; `false` stops the batch.
+    pub fn score_rows<T>(
         &self,
         batch: &Batch<'_>,
+        rows: Range<usize>,
         mut tick: impl FnMut(usize) -> bool,
-        mut visit: impl FnMut(&Self, &[FeatureValue]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut reader = RowReader::new(self, batch)?;
-        for row in 0..batch.len() {
-            if !tick(row) {
-                return Err(Error::Interrupted);
-            }
+        score: impl Fn(&Self, &[FeatureValue], &mut Vec<T>) -> Result<(), Error>,
+    ) -> Result<Vec<T>, Error> {
+        let mut reader = RowReader::new(self, batch, false)?;
+        let mut scores = Vec::new();
+        let done = each_row(rows, &mut tick, |row| {
             reader.read(self, row);
-            self.transform(&mut reader.event)
-                .and_then(|()| visit(self, reader.event.inputs()))
-                .map_err(|error| at_row(row, error))?;
-        }
-        Ok(())
+            self.transform(&mut reader.event)?;
+            score(self, reader.event.inputs(), &mut scores)
+        });
+        batch.keep_ids(self, reader.ids);
+        done.map(|()| scores)
     }
+}
+
+fn each_row(
+    rows: Range<usize>,
+    tick: &mut dyn FnMut(usize) -> bool,
+    mut step: impl FnMut(usize) -> Result<(), Error>,
+) -> Result<(), Error> {
+    for row in rows {
+        if !tick(row) {
+            return Err(Error::Interrupted);
+        }
+        step(row).map_err(|error| at_row(row, error))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::capacity::EvictionPolicy;
+    use crate::event::OwnedName;
     use crate::learner::Config;
     use crate::learner::own_features::OwnFeatures;
     use crate::learner::testing::{
@@ -588,8 +612,9 @@ mod tests {
         let stopped = learner.simulate(&batch, &labels, |_| (), |row| row < 3);
         assert_eq!(stopped, Err(Error::Interrupted));
         assert_eq!((learner.seen(), learner.learned()), (3, 3));
-        let visited = learner.visit(&batch, |row| row < 1, |_, _| Ok(()));
-        assert_eq!(visited, Err(Error::Interrupted));
+        let scored =
+            learner.score_rows(&batch, 0..2, |row| row < 1, |_, _, _: &mut Vec<f64>| Ok(()));
+        assert_eq!(scored, Err(Error::Interrupted));
     }
 
     #[test]
@@ -632,18 +657,47 @@ mod tests {
     }
 
     #[test]
-    fn visiting_gives_the_features_of_transform_and_changes_nothing() {
+    fn kept_names_give_the_bytes_of_listed_ones_whatever_is_learned_between() {
+        let csr = Csr::of_stream();
+        let names = FeatureNames::new(COLUMNS.map(OwnedName::of).to_vec()).unwrap();
+        let configs = every_kind().into_iter().chain([limited(2, EvictionPolicy::Oldest)]);
+        for (kind, config) in configs.enumerate() {
+            let mut learners = [learner(config.clone()), learner(config.clone()), learner(config)];
+            let labels: Vec<_> =
+                STREAM.iter().map(|(_, yes)| Some(label_for(learners[0].labels(), *yes))).collect();
+            for round in 0..3 {
+                for (number, learner) in learners.iter_mut().enumerate() {
+                    let columns = match number {
+                        0 => ColumnNames::Listed(&COLUMNS),
+                        _ => ColumnNames::Kept(&names, (2 * kind + number) as u64),
+                    };
+                    let batch = Batch::new(csr.rows(), columns, 5).unwrap();
+                    learner.simulate(&batch, &labels, |_| {}, |_| true).unwrap();
+                    let other = [Name::Text("z"), Name::Text(["a", "e", "y"][round])];
+                    let label = label_for(learner.labels(), true);
+                    let mut event = buffer_of([1.0, 2.0]);
+                    learner.look_up(&other[..], &mut event).unwrap();
+                    learner.learn(&mut event, &other[..], &label).unwrap();
+                }
+                assert!(bytes_of(&learners[0]) == bytes_of(&learners[1]));
+                assert!(bytes_of(&learners[0]) == bytes_of(&learners[2]));
+            }
+        }
+        assert!(FeatureNames::new(vec![OwnedName::Number(1), OwnedName::Number(1)]).is_err());
+    }
+
+    #[test]
+    fn scoring_sees_the_features_of_transform_and_changes_nothing() {
         let csr = Csr::of_stream();
         let batch = Batch::new(csr.rows(), ColumnNames::Listed(&COLUMNS), 5).unwrap();
         for config in every_kind() {
             let learner = after_stream(config);
             let before = bytes_of(&learner);
-            let mut visited = Vec::new();
-            let visit = |_: &Learner, features: &[FeatureValue]| {
-                visited.push(features.to_vec());
+            let copy = |_: &Learner, features: &[FeatureValue], copies: &mut Vec<_>| {
+                copies.push(features.to_vec());
                 Ok(())
             };
-            learner.visit(&batch, |_| true, visit).unwrap();
+            let visited = learner.score_rows(&batch, 0..STREAM.len(), |_| true, copy).unwrap();
             for ((event, _), features) in STREAM.iter().zip(&visited) {
                 let mut buffer = buffer_of(event.iter().map(|&(_, value)| value));
                 learner

@@ -16,6 +16,7 @@ impl Learner {
             Model::External(model) => Ok(model),
             Model::Linear(_)
             | Model::Spring(_)
+            | Model::SpringClasses(_)
             | Model::DualLogistic(_)
             | Model::SecondOrder(_)
             | Model::OfsPartial(_)

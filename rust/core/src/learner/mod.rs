@@ -9,6 +9,7 @@ pub mod decision_writer;
 pub mod event_buffer;
 mod eviction;
 mod external;
+pub mod feature_names;
 pub mod file;
 mod learning;
 mod observing;

@@ -197,14 +197,17 @@ impl Learner {
         if !state.names.starts_with(own) {
             return Err("its first names are not those of its own features");
         }
-        for &name in &state.names[own.len()..] {
+        let given = &state.names[own.len()..];
+        self.table
+            .reserve(given.iter().copied())
+            .map_err(|_| "there is no memory for its names")?;
+        for &name in given {
             if name.check_length().is_err() {
                 return Err("a name is too long");
             }
-            if self.table.id(name) != UNKNOWN {
+            if !self.table.insert_if_new(name) {
                 return Err("a name appears twice");
             }
-            self.table.insert(name);
         }
         if self.config.capacity.is_some_and(|capacity| self.given_names() > capacity.most()) {
             return Err("it has more names than it should");

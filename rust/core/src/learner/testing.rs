@@ -18,6 +18,7 @@ use crate::model::olvf::{Confidence, OlvfConfig};
 use crate::model::rfesl::RfeslConfig;
 use crate::model::second_order::SecondOrderConfig;
 use crate::model::spring::SpringConfig;
+use crate::model::spring::classes::SpringClassesConfig;
 use crate::model::two_experts::Loss;
 use crate::rules::class_odds::ClassWeight;
 use crate::rules::query::QueryRule;
@@ -79,6 +80,12 @@ pub fn spring(query: QueryRule) -> Config {
     Config { query, scaled: true, own, ..config(ModelConfig::Spring(SpringConfig { own: 3 })) }
 }
 
+/// Spring for several classes.
+pub fn spring_classes(query: QueryRule) -> Config {
+    let model = ModelConfig::SpringClasses(SpringClassesConfig { own: 3 });
+    Config { model, labels: Labels::open(Vec::new()), ..spring(query) }
+}
+
 /// Dual logistic regression with a scaler.
 pub fn dual_logistic(query: QueryRule) -> Config {
     let model = DualLogisticConfig {
@@ -138,6 +145,7 @@ pub fn every_kind() -> Vec<Config> {
             ..linear(LinearConfig { task: Task::Regression { epsilon: 0.1 }, ..PA })
         },
         spring(QueryRule::All),
+        spring_classes(QueryRule::All),
         dual_logistic(QueryRule::All),
         config(ModelConfig::SecondOrder(second_order)),
         config(ModelConfig::OfsPartial(ofs)),

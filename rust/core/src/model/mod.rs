@@ -32,6 +32,7 @@ use crate::model::olvf::Olvf;
 use crate::model::rfesl::Rfesl;
 use crate::model::second_order::SecondOrder;
 use crate::model::spring::Spring;
+use crate::model::spring::classes::SpringClasses;
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::rng::Generator;
 
@@ -104,7 +105,7 @@ macro_rules! kinds {
     };
 }
 
-kinds! { Linear, Spring, DualLogistic, SecondOrder, OfsPartial, Olvf, Fesl, Rfesl, External }
+kinds! { Linear, Spring, SpringClasses, DualLogistic, SecondOrder, OfsPartial, Olvf, Fesl, Rfesl, External }
 
 /// The methods of [`ModelKind`], called on whichever kind it is.
 impl Model {

@@ -109,6 +109,16 @@ impl Heap {
         self.heapify();
     }
 
+    /// Put the keys of ids from 0 on in place of all entries.
+    pub fn fill(&mut self, keys: impl ExactSizeIterator<Item = f64>) {
+        self.entries.clear();
+        self.positions.clear();
+        self.positions.resize(keys.len(), UNKNOWN);
+        let entries = (0..).zip(keys).filter(|&(_, key)| key > 0.0);
+        self.entries.extend(entries.map(|(id, key)| HeapEntry::new(key, id)));
+        self.heapify();
+    }
+
     /// Restore the heap order of all entries.
     fn heapify(&mut self) {
         for (position, entry) in self.entries.iter().enumerate() {

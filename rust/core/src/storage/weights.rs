@@ -236,14 +236,13 @@ impl Weights {
 
     /// Put back the stored values and variances of a vector, after its scale, norm and steps.
     fn restore_column(&mut self, vector: usize, values: &[f64], variances: Option<&[f64]>) {
-        let ranked = self.upkeep.ranked;
+        let part = &mut self.vectors[vector];
         for (row, &value) in values.iter().enumerate() {
             self.values[row * self.width + vector] = value;
-            let part = &mut self.vectors[vector];
             part.bound = part.bound.max(value.abs());
-            if ranked {
-                part.heap.set(row as FeatureId, value.abs());
-            }
+        }
+        if self.upkeep.ranked {
+            part.heap.fill(values.iter().map(|value| value.abs()));
         }
         for (row, &variance) in variances.into_iter().flatten().enumerate() {
             self.variances[row * self.width + vector] = variance;

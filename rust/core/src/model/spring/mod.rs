@@ -18,6 +18,7 @@
 //!
 //! M. Herbster and M. Warmuth, *Tracking the best expert*, MLJ 32 (1998).
 
+pub mod classes;
 pub mod probability;
 pub mod rows;
 pub mod windows;
