@@ -114,6 +114,7 @@ class Labelling:
             layout=layout,
             address=event_address(loop.stream, card.event),
             now=time.time(),
+            whole_texts=self.pages.service.texts(card.event),
         )
         guess = "The model has no guess."
         if card.prediction is not None:
