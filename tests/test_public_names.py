@@ -32,8 +32,9 @@ VERBS = [
 
 INTERNAL = {
     "register",
-    *("_core", "adapters", "catalogue", "cli", "demo", "inputs", "learners", "parameters"),
-    *("rules", "session", "studies", "types"),
+    *("_core", "adapters", "catalogue", "cli", "client", "demo", "inputs", "learners"),
+    "parameters",
+    *("rules", "service", "session", "studies", "types"),
 }
 """Parts of the package that a user reaches through the public names only."""
 

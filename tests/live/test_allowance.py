@@ -1,5 +1,6 @@
 """Allowances: never more than people can give, and as much as that."""
 
+import importlib
 import random
 from collections import Counter
 from datetime import datetime
@@ -15,6 +16,7 @@ from headwater.evaluation.error_estimate import ErrorEstimate
 from headwater.live import database as db
 from headwater.live.allowance import Allowance, Spending, coin
 from headwater.live.forecast import Forecast
+from effort import FULL
 from live.test_desk import Clock
 from live.test_loop import rows
 
@@ -342,3 +344,50 @@ def test_spending_without_windows_limits_nothing() -> None:
     assert spending.rate(0.0) is None
     assert spending.left(0.0) is None
     assert spending.status(0.0) is None
+
+
+# Many weeks
+
+
+@pytest.fixture
+def study(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "studies"))
+    return importlib.import_module("allowances")
+
+
+def test_no_window_of_any_simulated_week_exceeds_its_allowance(study: Any) -> None:
+    found = study.main(1000 if FULL else 12, seed=5)
+    assert max(week.excess for week in found) == 0
+    assert all(week.questions > 0 for week in found)
+
+
+@pytest.mark.parametrize("seed", range(10 if FULL else 1))
+def test_a_week_through_the_whole_loop_keeps_to_its_allowance(
+    study: Any, seed: int, path: str
+) -> None:
+    """With answers a day late; the first day's allowance is used too."""
+    allowance = Allowance(per_day=25, per_hour=8, tz="Europe/Berlin")
+    desk = hw.live.DeskSettings(deadline=2 * 86_400.0)
+    options = {"allowance": allowance, "desk": desk, "clock": "events", **FAST}
+    numbers, waiting = random.Random(seed), []
+    start = at("2026-10-19T00:00")  # a week with a change of summer time
+    with hw.live.open(path, learner=hw.Spring(label_rate=0.05), **options) as plant:
+        times = [t for t in study.arrivals(numbers, start) if numbers.random() < 0.3]
+        for number, time in enumerate(times):
+            receipt = plant.receive(event(number), time=time)
+            if receipt.asked:
+                waiting.append((time, receipt.number, truth(event(number))))
+            while waiting and waiting[0][0] < time - 86_400:
+                _, question, label = waiting.pop(0)
+                if question % 4:  # a person who leaves does not answer
+                    plant.desk.answer(question, label, by="ada")
+    opened: Counter[tuple[str, float]] = Counter()
+    returned: Counter[tuple[str, float]] = Counter()
+    for row in rows(path, db.facts):
+        for window in allowance.windows(row.time):
+            key = window.name, window.begins
+            opened[key] += bool(row.kind == 1 and row.asked)
+            returned[key] += int(row.data) if row.kind == 16 else 0
+            assert opened[key] - returned[key] <= window.allowed
+    first = next(n for (name, _), n in opened.items() if name == "day")
+    assert first >= min(25, len([t for t in times if t < start + 86_400])) / 2

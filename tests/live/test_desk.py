@@ -271,6 +271,16 @@ def test_an_answer_that_was_undone_may_be_given_again_while_the_model_is_replaye
         assert by_hand(path, hw.OLSF()) == plant.learner.to_bytes()
 
 
+def test_undo_takes_no_card_from_somebody_who_holds_it(plant: hw.live.Loop) -> None:
+    (question,) = ask(plant, 1.0)
+    plant.desk.skip(question, by="ada")
+    assert numbers(plant.desk.lease("bob")) == [question]
+    assert plant.desk.undo(by="ada").question == question
+    assert plant.desk.lease("ada") == []
+    plant.desk.release(question, by="bob")
+    assert numbers(plant.desk.lease("ada")) == [question]
+
+
 # Deadlines and bounds
 
 

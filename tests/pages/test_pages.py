@@ -166,7 +166,8 @@ def test_values_are_known_from_recent_events() -> None:
     assert wave.spreads(2.0) == 3.0
     assert (born.state, wave.state) == ("new", "live")
     assert known.usual() == ["steady", "wave"]
-    assert known.rate(100.0) == "1"
+    assert known.rate(100.0) == ("1", "second")
+    assert known.rate(1_000.0) == ("0", "hour"), "none came lately"
 
 
 def test_nothing_invisible_is_left_in_a_text() -> None:

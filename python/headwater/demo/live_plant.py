@@ -1,8 +1,8 @@
 """`headwater demo --live`: a simulated plant, the service around it, and simulated experts.
 
 The plant runs at sixty times real time: a day takes 24 minutes. Its first days are sent at once, so
-that there is something to see. What experts say is wrong now and then; a visitor can answer
-questions too, and overrule them.
+that there is something to see; then its clock starts at the time of day and runs ahead of it. What
+experts say is wrong now and then; a visitor can answer questions too, and overrule them.
 """
 
 import math
@@ -23,7 +23,7 @@ from headwater.streams import Plant
 
 STREAM = "plant"
 DAYS = 365
-FIRST_DAYS = 6
+FIRST_DAYS = 10
 LEFT = 12
 """Open questions that the experts leave to the visitor."""
 PAUSE = 6.0
@@ -73,9 +73,9 @@ def settings_of(plant: Plant) -> Config:
 
 
 def make_stream(url: str, seed: int) -> None:
-    """Make the plant's stream in a database, if it is not there: 120 questions per hour."""
-    learner = Spring(label_rate=0.1, seed=seed)
-    allowance = Allowance(per_hour=120)
+    """Make the plant's stream in a database: 60 questions per day of the plant."""
+    learner = Spring(label_rate=0.1, seed=seed, track=True)
+    allowance = Allowance(per_day=60, tz="UTC")
     live.open(
         url,
         stream=STREAM,
@@ -152,12 +152,12 @@ class LivePlant:
         start = time.time()
         events = enumerate(islice(self.plant, len(times)))
         for i, (event, incident) in events:
-            when = start + float(times[i] - times[first]) / self.speed
-            if i >= first and not self._work_until(when, float(times[i])):
+            ahead = float(times[i] - times[first])
+            if i >= first and not self._work_until(start + ahead / self.speed, float(times[i])):
                 return
             if self.stop.is_set():
                 return
-            receipt = self.loop.receive(event, id=self._name(i), time=when)
+            receipt = self.loop.receive(event, id=self._name(i), time=start + ahead)
             if receipt.question is not None:
                 self._truth[receipt.question] = bool(incident)
             if i < first:

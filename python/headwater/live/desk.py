@@ -105,16 +105,16 @@ class Desk:
         """
         name = _name(by)
         target = None if question is None else _question(question)
-        return self._act(lambda c: self._clerk.undo(c, name, self._day_start(), target))
+        return self._act(lambda c: self._clerk.undo.last(c, name, self._day_start(), target))
 
     def settle(self, question: int, label: Label, *, by: str) -> Answered:
         """Say which label counts of a question on which those asked do not agree."""
         target, given, name = _question(question), _label(label), _name(by)
-        return self._act(lambda c: self._clerk.settle(c, target, given, name))
+        return self._act(lambda c: self._clerk.disputes.settle(c, target, given, name))
 
     def disputes(self) -> list[Dispute]:
         """The questions on which those asked do not agree, oldest first."""
-        disputes: list[Dispute] = self._do(self._clerk.disputes)
+        disputes: list[Dispute] = self._do(self._clerk.disputes.listed)
         return disputes
 
     def rename_class(self, old: Label, new: Label, *, by: str | None = None) -> int:

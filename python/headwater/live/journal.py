@@ -578,6 +578,11 @@ class Journal:
         row = connection.execute(found).first()
         return None if row is None else (row.state, row.answer)
 
+    def read_queue(self, connection: Connection) -> None:
+        """Let the queue know all about questions that were opened again."""
+        self.flush(connection)
+        self.queue.read(connection, self.stream, self.history)
+
     def find_key(self, connection: Connection, key: str) -> tuple[int, str | None] | None:
         """Number and label of the fact with this key."""
         self.flush(connection)

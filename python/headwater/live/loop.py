@@ -4,7 +4,8 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -556,6 +557,14 @@ class Loop:
         self.close()
 
     # Parts
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """A connection that sees what is committed."""
+        with self._writer.database.connect() as connection:
+            connection = connection.execution_options(read_only=True)
+            with connection.begin():
+                yield connection
 
     def _do(self, call: Callable[[Connection], T], keys: Sequence[str] = ()) -> T:
         done: T = self._writer.carry_out(Job(self._live, call, keys))

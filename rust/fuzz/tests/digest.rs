@@ -36,13 +36,13 @@ const DIGESTS: &[u32] = &[
     0x34a7_dfef,
     0x8438_6850,
     0x06d4_cf59,
-    0x939e_b8af,
+    0xf103_5603,
 ];
 
 /// The number of the arithmetic, and the CRC-32 of [`DIGESTS`] under it. If the table changes, results may differ
 /// from those of journals that were written with this number: raise `ARITHMETIC` with it, unless no journal
 /// with this number has ever left this repository.
-const GUARDED: (u32, u32) = (1, 0x4815_393f);
+const GUARDED: (u32, u32) = (1, 0x7617_aae7);
 
 const EVENTS: u64 = 400;
 const NAMES: u64 = 18;

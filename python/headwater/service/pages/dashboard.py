@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.live import Loop
+from headwater.register import FeatureFinding
 from headwater.service.pages.drawing import CurvePoint, Mark, curve
 from headwater.service.pages.features import FeatureRow, Features, summary
 from headwater.service.pages.known import findings_of
@@ -63,8 +64,8 @@ class Dashboard:
             return view
 
     def _look(self, loop: Loop) -> dict[str, Any]:
-        now = time.time()
         status, known = loop.status(), self.pages.recent.features(loop)
+        now = known.now()
         oldest = loop.desk.oldest()
         rows = self._features.rows(loop)
         findings = findings_of(loop, MOST_FINDINGS)
@@ -87,7 +88,7 @@ class Dashboard:
             **self._curve(loop, findings, known.last),
         }
 
-    def _curve(self, loop: Loop, findings: Sequence[Any], end: float) -> dict[str, Any]:
+    def _curve(self, loop: Loop, findings: Sequence[FeatureFinding], end: float) -> dict[str, Any]:
         """The error over time; nothing if it cannot be drawn yet.
 
         Each point is about the events before it, and the points are at equal distances.
@@ -145,7 +146,7 @@ class Dashboard:
             ],
         }
 
-    def _finding(self, loop: Loop, finding: Any, now: float) -> dict[str, Any]:
+    def _finding(self, loop: Loop, finding: FeatureFinding, now: float) -> dict[str, Any]:
         name = plain(finding.feature)
         other = "" if finding.other is None else f" by {plain(finding.other)}"
         return {

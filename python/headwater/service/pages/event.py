@@ -1,7 +1,6 @@
 """Everything about one event."""
 
 import json
-import time
 from typing import Any
 
 from starlette.requests import Request
@@ -43,9 +42,10 @@ class EventPage:
         return JSONResponse({})
 
     def _view(self, loop: Loop, event: Any) -> dict[str, Any]:
-        record, now, layout = loop.find(event), time.time(), self.pages.layout
+        record, layout = loop.find(event), self.pages.layout
         features = record.features
         known = self.pages.recent.features(loop)
+        now = known.now()
         return {
             "title": plain(record.id),
             "when": f"{moment(record.time, now=now)}, {ago(record.time, now)}",

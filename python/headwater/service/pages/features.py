@@ -1,6 +1,5 @@
 """Features: a table that can be searched and sorted."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -111,7 +110,7 @@ class Features:
             "columns": [self._column(name, by, backwards, query) for name in COLUMNS],
             "rows": rows[:MOST_ROWS],
             "more": max(0, len(rows) - MOST_ROWS),
-            "now": time.time(),
+            "now": self.pages.recent.features(loop).now(),
         }
 
     def _column(self, name: str, by: str, backwards: bool, query: str) -> dict[str, Any]:

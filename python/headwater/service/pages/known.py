@@ -18,6 +18,7 @@ from headwater.live import Loop
 from headwater.live import database as db
 from headwater.live.reading import Reader
 from headwater.live.replay import Kind, read_names
+from headwater.register import FeatureFinding
 from headwater.service.pages.wording import number
 
 EVENTS = 240
@@ -72,12 +73,21 @@ class KnownFeatures:
         """What is known of a feature; None if no recent event has it."""
         return self.all.get(name)
 
-    def rate(self, now: float) -> str:
-        """Events per second, over the last events of the last minute."""
-        lately = [at for at in self._times if at > now - 60.0]
-        if len(lately) < 2:
-            return "0"
-        return f"{len(lately) / max(now - lately[0], 1e-3):.2g}"
+    def now(self) -> float:
+        """The time that counts: the clock's, or the last event's if that is ahead."""
+        return max(time.time(), self.last)
+
+    def rate(self, now: float) -> tuple[str, str]:
+        """How many events came, and in which time: from the last ones."""
+        times = self._times
+        if len(times) < 2 or not times[-1] > times[0]:
+            return "0", "second"
+        gap = (times[-1] - times[0]) / (len(times) - 1)
+        per_second = 0.0 if now - times[-1] > 60 + 20 * gap else 1 / gap
+        for seconds, unit in ((1, "second"), (60, "minute"), (3_600, "hour")):
+            if per_second * seconds >= 1 or unit == "hour":
+                break
+        return f"{per_second * seconds:.2g}", unit
 
     def usual(self) -> list[Any]:
         """The features that nearly every event has."""
@@ -135,24 +145,23 @@ class Recent:
 
 def is_tracked(loop: Loop) -> bool:
     """Whether the learner keeps a register of its features."""
-    return bool(getattr(loop.learner, "track", False))
+    return loop.learner.track
 
 
 def registered(loop: Loop) -> dict[Any, Known]:
     """What the register knows of each feature: it looks further back than the last events."""
-    told: Any = loop
     return {
         one.name: Known(
             one.state, one.values, one.mean, one.spread, one.share, one.last_time or 0.0
         )
-        for one in told.register.features()
+        for one in loop.register.features()
     }
 
 
-def findings_of(loop: Loop, most: int) -> list[Any]:
+def findings_of(loop: Loop, most: int) -> list[FeatureFinding]:
     """What happened to features, newest first; nothing if there is no register."""
-    told: Any = loop
-    return list(told.findings(most))[::-1] if is_tracked(loop) else []
+    found = loop.findings(most) if is_tracked(loop) else []
+    return sorted(found, key=lambda one: -one.number)
 
 
 def known_features(events: Sequence[tuple[float, dict[Any, Any]]]) -> KnownFeatures:

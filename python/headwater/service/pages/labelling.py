@@ -1,6 +1,5 @@
 """Labelling: one card, one decision, one key."""
 
-import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -113,7 +112,7 @@ class Labelling:
             known,
             layout=layout,
             address=event_address(loop.stream, card.event),
-            now=time.time(),
+            now=known.now(),
             whole_texts=self.pages.service.texts(card.event),
         )
         guess = "The model has no guess."

@@ -1,7 +1,6 @@
 """People: how much they answer, how fast, and how well they agree."""
 
 import json
-import time
 from typing import Any
 
 from starlette.requests import Request
@@ -36,7 +35,7 @@ class People:
         return self.pages.page(request, "people.html", place=place, here="People", view=view)
 
     def _view(self, loop: Loop, caller: Caller) -> dict[str, Any]:
-        people, now = loop.desk.people(), time.time()
+        people, now = loop.desk.people(), self.pages.recent.features(loop).now()
         answers = sum(one.answers for one in people)
         by = "1 person" if len(people) == 1 else f"{len(people)} people"
         return {
