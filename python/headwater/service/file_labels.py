@@ -141,8 +141,9 @@ def write_labels(
             elif said is not None:
                 told |= {"label": said.label, "source": "given", "who": said.who}
             else:
-                told |= {"label": _plain(guesses[at]), "source": "predicted"}
-                if guesses[at] is not None:
+                guess = _plain(guesses[at]) if learner.learned else None
+                told |= {"label": guess, "source": "predicted"}
+                if guess is not None:
                     told["probability"] = round(float(chances[at].max()), 6)
             counts[told["source"]] += 1
             lines.append(json.dumps(told, ensure_ascii=False) + "\n")
