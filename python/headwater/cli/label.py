@@ -49,8 +49,8 @@ except ImportError as error:
 
 SAMPLE = 1_000
 RATE = 0.05
-FEWEST = 500
-"""Questions that a file should have in it, if it has as many rows."""
+FEWEST = 1_200
+"""Questions that a file should have in it, if it has as many rows: a thousand, and some to skip."""
 QUIET = 25.0
 """Seconds without an open question after which all is done; an undo opens one again."""
 
@@ -140,7 +140,7 @@ def _begin(
     rows = count_rows(events)
     if not rows:
         raise Mistake(f"{events.path}: it is empty; there are no rows to label.")
-    rate = max(RATE, min(1.0, FEWEST / rows)) if budget is None else budget
+    rate = rate_for(rows) if budget is None else budget
     learner = _learner(classes, rate)
     columns = events.columns.to_plain()
     made = LabelledFile(*fingerprint(events.path), rows, seed, rate, columns)
@@ -151,6 +151,11 @@ def _begin(
         finally:
             database.close()
     return made
+
+
+def rate_for(rows: int) -> float:
+    """The share of the rows to ask about, if nobody says another."""
+    return max(RATE, min(1.0, FEWEST / rows))
 
 
 def _known(events: EventFile, url: Path) -> LabelledFile | None:
