@@ -31,12 +31,14 @@ WITHOUT_DATA = {
 """What needs data sets, of which there are none here, and what is said to that."""
 PARSED_ONLY = {
     "headwater datasets fetch a9a",
+    "headwater demo --live",
+    "headwater serve",
     "headwater label reviews.csv --classes no,yes --out labelled.jsonl --save model.hw",
     "headwater label reviews.csv",
     "headwater label reviews.csv --out labelled.jsonl",
 }
-"""What needs the network, or somebody who answers; tests/datasets fetches from a folder instead,
-and tests/service answers."""
+"""What needs the network, or runs until it is stopped; tests/datasets fetches from a folder instead,
+and tests/service and tests/demo stop it."""
 
 
 WITH_A_SERVICE = {"serve.md", "integrate.md", "operate.md", "secure.md"}
