@@ -64,8 +64,9 @@ bench-scale: build ## a million events while the features grow to three million
 	$(BIN)/python benches/fesl_scale.py
 	$(BIN)/python benches/endless.py
 
-bench-live: build ## what durability costs: a live stream beside a floor that only stores the events
+bench-live: build ## what durability and HTTP cost: a live stream and the service, each beside a floor without a learner
 	$(BIN)/python benches/durability.py
+	$(BIN)/python benches/service_load.py
 
 study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA names the folder of data sets
 	$(BIN)/headwater reproduce all

@@ -163,7 +163,7 @@ class Register:
     def _observe_many(
         self,
         rows: _Arrays,
-        names: Sequence[Name] | None,
+        names: Sequence[Name] | FeatureNames | None,
         times: NDArray[np.float64] | None,
     ) -> None: ...
     def _state(self, name: Name) -> str | None: ...

@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 import headwater as hw
+from effort import FULL
 from headwater.errors import ParameterError
 from headwater.evaluation.error_estimate import ErrorEstimate
 from headwater.live import database as db
 from headwater.live.allowance import Allowance, Spending, coin
 from headwater.live.forecast import Forecast
-from effort import FULL
 from live.test_desk import Clock
 from live.test_loop import rows
 

@@ -49,7 +49,8 @@ class Undo:
             if person is not None and not self._is_undone(connection, row.target, row.number):
                 undo = self._undo(connection, Kind(row.kind), row, by, person)
                 if undo is not None:
-                    if self._is_free(connection, undo.question, by):
+                    known = row.kind == Kind.VOTE and row.answer is not None
+                    if known or self._is_free(connection, undo.question, by):
                         self.leases.give(undo.question, by, journal.settings.desk.lease_seconds)
                     return undo
         if question is not None and found:
@@ -58,10 +59,12 @@ class Undo:
         raise Refused(AnswerError(f"undo: there is nothing of {by} today that can be undone."))
 
     def _is_free(self, connection: Connection, number: int, by: str) -> bool:
-        """Whether a card can be this person's again, or others hold it by now."""
+        """Whether a card can be this person's again, or others have answered or hold it."""
         journal = self.journal
         journal.read_queue(connection)
-        votes = len(journal.queue[number].votes) if number in journal.queue else 0
+        if number not in journal.queue:
+            return False
+        votes = len(journal.queue[number].votes)
         others = sum(holder != by for holder in self.leases.holders(number))
         return others + votes < journal.settings.desk.overlap
 
@@ -97,8 +100,11 @@ class Undo:
             for number, copy in self._following(connection, Kind.REMOVAL, row.number):
                 past.bring_back(connection, copy, number, by)
             return back
-        if state in ("bad", "expired"):
+        if state in ("bad", "expired", "settled"):
             return None
+        f = db.facts.c
+        vote = (f.stream == journal.stream) & (f.number == row.number)
+        connection.execute(sa.update(db.facts).where(vote).values(key=None))  # it may come again
         columns = {"target": row.target, "answer": row.number, "person": person}
         number = journal.note(Kind.UNDONE, None, **columns)
         if kind is Kind.VOTE and row.answer is not None:

@@ -44,6 +44,11 @@ impl FeatureTable {
         self.stored.len()
     }
 
+    /// The ids of the numbers from 0 on; those behind the end have to be looked up.
+    pub fn small_numbers(&self) -> &[FeatureId] {
+        &self.numbers
+    }
+
     /// The id of a name, or `UNKNOWN`.
     #[inline]
     pub fn id(&self, name: Name<'_>) -> FeatureId {

@@ -280,16 +280,13 @@ impl<'a> RowReader<'a> {
             self.forget();
         }
         let Self { batch, ids, event, columns } = self;
-        let names = batch.columns;
-        let found = |column: usize| match names {
-            ColumnNames::Numbers => learner.id(Name::Number(column as i64)),
-            ColumnNames::Listed(_) | ColumnNames::Kept(..) => ids[column],
-        };
+        let (names, numbered) = (batch.columns, matches!(batch.columns, ColumnNames::Numbers));
+        let found = if numbered { learner.table.small_numbers() } else { ids.as_slice() };
         let features = &mut event.features;
         features.clear();
         let mut unseen = false;
         let mut feature = |column: usize, value: f64| {
-            let id = found(column);
+            let id = found.get(column).copied().unwrap_or(UNSEEN);
             unseen |= id == UNSEEN;
             FeatureValue { id, value }
         };
@@ -322,7 +319,9 @@ impl<'a> RowReader<'a> {
                 if feature.id == UNSEEN {
                     let column = columns.column(position);
                     feature.id = learner.id(names.name(column));
-                    ids[column] = feature.id;
+                    if !numbered {
+                        ids[column] = feature.id;
+                    }
                 }
             }
         }

@@ -152,8 +152,8 @@ impl SpringClasses {
         let parts = [0, 1, 2, 3].map(|column| if judged(column) { part(column) } else { 0.0 });
         let total: f64 = parts.iter().sum();
         self.trust = [0, 1, 2, 3].map(|column| {
-            let share = if judged(column) { SHARE / count as f64 } else { 0.0 };
-            (1.0 - SHARE) * (parts[column] / total) + share
+            let mixed_in = if judged(column) { SHARE / count as f64 } else { 0.0 };
+            (1.0 - SHARE) * (parts[column] / total) + mixed_in
         });
     }
 
