@@ -37,8 +37,8 @@ PARSED_ONLY = {
     "headwater label reviews.csv",
     "headwater label reviews.csv --out labelled.jsonl",
 }
-"""What needs the network, or runs until it is stopped; tests/datasets fetches from a folder instead,
-and tests/service and tests/demo stop it."""
+"""What needs the network, or runs until it is stopped: tests/datasets fetches from a folder, and
+tests/service and tests/demo stop it."""
 
 
 WITH_A_SERVICE = {"serve.md", "integrate.md", "operate.md", "secure.md"}
