@@ -34,6 +34,8 @@ PARSED_ONLY = {
     "headwater demo --live",
     "headwater serve",
     "headwater label reviews.csv --classes no,yes --out labelled.jsonl --save model.hw",
+    "headwater label tasks.jsonl --text text --ignore _input_hash,_task_hash --classes no,yes"
+    " --out labelled.jsonl",
     "headwater label reviews.csv",
     "headwater label reviews.csv --out labelled.jsonl",
 }
