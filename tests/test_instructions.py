@@ -28,8 +28,9 @@ def test_no_path_takes_five_percent_more_instructions_than_it_did(instructions: 
 
 def test_a_path_that_takes_more_than_five_percent_more_is_named(instructions: Any) -> None:
     kept = {"CSR": 100.0, "dict": 200.0, "file": 50.0}
-    counts = {"CSR": 105.1, "dict": 210.0, "file": 20.0}
+    counts = {"CSR": 105.1, "dict": 229.0, "file": 20.0}
     assert instructions.grown(kept, counts) == ["CSR: 100.0 became 105.1"]
+    assert instructions.grown({"dict": 200.0}, {"dict": 231.0}) == ["dict: 200.0 became 231.0"]
 
 
 def test_counts_of_another_setting_are_not_compared(

@@ -418,6 +418,18 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "replay": (lambda v: hw.update.DualLogistic(replay=v), [-1, 1.5, 2**32, True, None]),
     "memory": (lambda v: hw.update.DualLogistic(memory=v), [0, 1.5, 2**32, None]),
     "balance": (lambda v: hw.update.DualLogistic(balance=v), ["yes", 1, 0.5, None]),
+    "track": (lambda v: hw.Spring(track=v), ["yes", 1, None]),
+    "change": (lambda v: hw.streams.LinearConcept(change=v), ["slowly", None, []]),
+    "noise": (lambda v: hw.streams.LinearConcept(noise=v), [-0.1, inf, nan, None]),
+    "positive_share": (lambda v: hw.streams.LinearConcept(positive_share=v), [0, 1, nan]),
+    "relevant": (lambda v: hw.streams.LinearConcept(relevant=v), [0, 1.1, nan, None]),
+    "sensors": (lambda v: hw.streams.LinearConcept(sensors=v), [0, 1.5, True, None]),
+    "days": (lambda v: hw.streams.Plant(v), [0, 1.5, True, None]),
+    "devices": (lambda v: hw.streams.InTurn([[1.0]], [True], devices=v), [0, 1.5, True, None]),
+    "place": (lambda v: hw.streams.Reversed([[1.0]], [True], place=v), [-0.1, 1.1, nan, None]),
+    "length": (lambda v: hw.streams.ShortTexts(length=v), [0.5, nan, None]),
+    "telling": (lambda v: hw.streams.ShortTexts(telling=v), [0, 1.1, nan, None]),
+    "vocabulary": (lambda v: hw.streams.ShortTexts(vocabulary=v), [0, 1.5, True, None]),
     "label_rate": (lambda v: hw.Spring(label_rate=v), [0, 1.1, nan, None, "few"]),
     "prior_weight": (lambda v: hw.SEL2(prior_weight=v), [0, -1, inf, nan, None]),
     "query_form": (lambda v: hw.named("SEL-2nd", query_form=v), ["print", None, []]),
@@ -584,6 +596,8 @@ def with_arguments() -> list[Callable[..., Any]]:
     for module in (streams, hw.labels, hw.evaluation):
         for name in module.__all__:
             value = getattr(module, name)
+            if isinstance(value, type) and issubclass(value, tuple):
+                continue  # what functions return
             found.append(vars(value).get("__init__", value) if isinstance(value, type) else value)
     return found
 

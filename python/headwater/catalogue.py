@@ -224,7 +224,7 @@ def parameters_of(name: str) -> tuple[str, ...]:
     Examples
     --------
     >>> parameters_of("RPA-I")
-    ('C', 'positive_margin', 'rate', 'max_features', 'when_full', 'classes', 'seed')
+    ('C', 'positive_margin', 'rate', 'max_features', 'when_full', 'classes', 'seed', 'track')
     """
     return tuple(_recipe(name).defaults)
 

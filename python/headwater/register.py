@@ -150,13 +150,11 @@ class Register(_core.Register):
     >>> register = hw.Register()
     >>> for (event, _), time in zip(plant, plant.times):
     ...     register.observe_one(event, time)
-    >>> register.states()
-    {'new': 0, 'live': 43, 'silent': 0, 'gone': 14, 'back': 0}
-    >>> register.state("flow-04")
-    'live'
-    >>> finding = register.findings(limit=1)[0]
-    >>> finding.kind, finding.feature
-    ('silent', 'flow-05')
+    >>> died = next(one for one in plant.happenings if one.kind == "died")
+    >>> register.state(died.sensor)
+    'gone'
+    >>> {"born", "silent"} <= {finding.kind for finding in register.findings()}
+    True
     """
 
     @checked

@@ -304,7 +304,9 @@ def test_an_open_regressor_learns_new_columns() -> None:
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table, pa.record_batch])
 def test_columns_of_words_become_indicators_in_an_open_space(library: Any) -> None:
-    model = HeadwaterClassifier(feature_space="open", shuffle=False, epochs=1, random_state=0)
+    model = HeadwaterClassifier(
+        class_weight="balanced", feature_space="open", shuffle=False, epochs=1, random_state=0
+    )
     first = {"heat": [3.0, 0.0, None], "site": ["roof", "yard", "yard"]}
     second = {"site": ["cellar", None], "wind": [0, 7]}
     labels = [True, False, False]

@@ -8,10 +8,9 @@ import pytest
 import headwater as hw
 from about import about
 from headwater.errors import StepError
-from reference import dual
 from reference.dual import DualState, learn, read_dual
 from reference.learner import NEAR
-from reference.scaler import Name, Seen, read_scaler
+from reference.scaler import Name
 from reference.sparsify import keep_largest, kept_of, scale_l1
 from reference.state import read_file
 
@@ -90,56 +89,6 @@ def test_dual_steps_in_linear_equal_the_reference(
             let_go=let_go,
         )
         assert_same(read_dual(saved), expected)
-
-
-def inputs_of(seen: Seen) -> Event:
-    """Values, presences that are not 0, and the learner's own features."""
-    inputs: Event = {}
-    for name, z in seen.values.items():
-        inputs[name] = z
-        if seen.presences[name]:
-            inputs[f"{name} (present)"] = seen.presences[name]
-    return inputs | {"(factor)": seen.factor, "(energy)": seen.energy, "(intercept)": 0.3}
-
-
-@pytest.mark.parametrize("classes", [None, ("blue",), COLOURS])
-def test_spring_with_several_classes_equals_the_reference(classes: Any) -> None:
-    """Sensors that come and go; the store overflows, and answers come late."""
-    model = hw.Spring(label_rate=0.5, multiclass=True, classes=classes)
-    generator = random.Random(4)
-    late: list[tuple[hw.Decision, Seen, str]] = []
-    for t in range(420):
-        event: Event = {
-            name: generator.gauss(place, 1 + place)
-            for place, name in enumerate(NAMES)
-            if generator.random() < (1.0, 0.9, 0.5, 0.2, 0.05)[place]
-        }
-        label = COLOURS[(event["a"] > 0) + (generator.random() < 0.1)]
-        checked = t < 60 or t % 20 == 0
-        saved = read_file(model.to_bytes())[1] if checked else {}
-        if checked:
-            state, scaler = read_dual(saved), read_scaler(saved)
-            outside = inputs_of(scaler.look(event))
-            scores = [dual.score(weights, outside) for weights in state.weights]
-            shares = dual.probabilities(state.counts, scores, multiclass=True)
-            assert list(model.predict_proba_one(event).values()) == approx(shares)
-            seen = scaler.show(event)
-        decision = model.decide_one(event)
-        if not checked:
-            if decision.asked:
-                model.answer(decision, label)
-            continue
-        scores = [dual.score(weights, inputs_of(seen)) for weights in state.weights]
-        first, second = ([*sorted(scores, reverse=True), 0.0, 0.0])[:2]
-        lead = first - second if len(scores) > 1 else 0.0
-        assert decision.margin == approx(lead, 1 + sum(map(abs, scores)))
-        late.append((decision, seen, label))
-        if len(late) > 3:
-            decision, seen, label = late.pop(generator.randrange(len(late)))
-            expected = learn(state, inputs_of(seen), place_of(model, label), multiclass=True)
-            model.answer(decision, label)
-            assert_same(read_dual(read_file(model.to_bytes())[1]), expected)
-    assert len(read_dual(read_file(model.to_bytes())[1]).store) == 200
 
 
 def test_a_restart_forgets_the_stored_events() -> None:

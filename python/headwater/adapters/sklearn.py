@@ -225,10 +225,10 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
     C
         The algorithm's parameter of that name; None: its default. `"Spring"` has none.
     class_weight
-        None: the algorithm's own rule. `"Spring"` and `"Linear"` predict as if all classes were
-        equally frequent, which `"balanced"` says too; the others predict the likelier class. A dict
-        from class to weight: the class with the largest weight × probability is predicted; classes
-        that it leaves out weigh 1.
+        None: the likelier class is predicted. `"balanced"`: `"Spring"` and `"Linear"` predict as if
+        all classes were equally frequent, as they do outside of scikit-learn. A dict from class to
+        weight: the class with the largest weight × probability is predicted; classes that it leaves
+        out weigh 1.
     params
         Further parameters of the algorithm by name, as in `headwater.named`; None: its defaults.
     epochs
@@ -336,8 +336,11 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
     def _read_class_weight(self, classes: NDArray[Any]) -> NDArray[np.float64] | None:
         """The logarithm of each class's weight; None: the algorithm's own rule."""
         given, owner = self.class_weight, type(self).__name__
-        if given is None or given == "balanced":
-            if given is not None and self.algorithm not in ("Spring", "Linear"):
+        balances = self.algorithm in ("Spring", "Linear")
+        if given is None:
+            return np.zeros(len(classes)) if balances else None
+        if given == "balanced":
+            if not balances:
                 raise ParameterError(
                     f"{owner}: class_weight='balanced' is for Spring and Linear, got"
                     f" {self.algorithm}; give it a dict of weights."
@@ -393,7 +396,8 @@ class HeadwaterClassifier(ClassifierMixin, _SklearnEstimator):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The margin of each row; of more than two classes one score per class.
 
-        With a dict of class weights they are log-odds, or logarithms of weight × probability.
+        Unless the algorithm's own rule predicts, these are log-odds, or logarithms of weight ×
+        probability.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from headwater.demo.five_learners import Demo
 
-PLANT_SEED = 1
+PLANT_SEED = 2
 """A plant with an event every five minutes, in which there is much to see."""
 
 

@@ -216,6 +216,8 @@ class Budget(click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         click.Command.format_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)
+        with formatter.section("Example"):
+            formatter.write("  headwater budget --db plant.db --per-day 200 --tz Europe/Berlin\n")
 
 
 ALLOWANCE = (
@@ -251,8 +253,6 @@ def budget(
 
     Options that are not given stay as they are. `headwater budget plan FILE` says beforehand what
     an allowance means for a stream.
-
-    Example: headwater budget --db plant.db --per-day 200 --hours 08:00-17:00 --tz Europe/Berlin
     """
     if ctx.invoked_subcommand is not None:
         return

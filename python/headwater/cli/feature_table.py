@@ -24,7 +24,7 @@ def spark(values: Sequence[float]) -> str:
     Examples
     --------
     >>> spark([1.0, 2.0, 3.0, 2.0])
-    '▁▅█▅'
+    '▁▄█▄'
     """
     low, high = min(values, default=0.0), max(values, default=0.0)
     if low == high:

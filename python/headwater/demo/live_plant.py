@@ -23,7 +23,7 @@ from headwater.streams import Plant
 
 STREAM = "plant"
 DAYS = 365
-FIRST_DAYS = 10
+FIRST_DAYS = 14
 LEFT = 12
 """Open questions that the experts leave to the visitor."""
 PAUSE = 6.0
