@@ -33,10 +33,9 @@ import headwater as hw
 
 KEPT = Path(__file__).parent / "instructions.json"
 GROWTH = 0.05
-DICT_GROWTH = (
-    0.15  # names are found by the addresses of their objects, which differ from run to run
-)
 """By this share a count may grow."""
+DICT_GROWTH = 0.15
+"""The same for dicts, whose names are found by the addresses of objects: they vary between runs."""
 
 FIRST, EVENTS, VALUES, COLUMNS = 400, 1_200, 40, 4_000
 """Events learned before, events counted, values an event, names."""

@@ -32,8 +32,17 @@ WITHOUT_DATA = {
     "headwater study recommended --data vote,wdbc --repeats 3": "none of its data sets is there"
 }
 """What needs data sets, of which there are none here, and what is said to that."""
-PARSED_ONLY = {"headwater datasets fetch a9a", "headwater serve"}
-"""What needs the network, where tests/datasets fetches from a folder instead; what does not end."""
+PARSED_ONLY = {
+    "headwater datasets fetch a9a",
+    "headwater serve",
+    "headwater label reviews.csv --classes no,yes --out labelled.jsonl --save model.hw",
+    "headwater label tasks.jsonl --text text --ignore _input_hash,_task_hash --classes no,yes"
+    " --out labelled.jsonl",
+    "headwater label reviews.csv",
+    "headwater label reviews.csv --out labelled.jsonl",
+}
+"""What needs the network, or runs until it is stopped: tests/datasets fetches from a folder, and
+tests/service and tests/demo stop it."""
 
 
 ANSWERED_BY_PEOPLE = {"desk.md"}

@@ -28,7 +28,7 @@ def run_plant(seed: int, minutes: float | None, speed: float, port: int) -> None
     with tempfile.TemporaryDirectory(prefix="headwater-demo-") as folder:
         url = str(Path(folder, "plant.db"))
         make_stream(url, seed)
-        settings = Settings(database=url, port=_free(port), config=settings_of(plant))
+        settings = Settings(database=url, port=free_port("demo", port), config=settings_of(plant))
         app = create_app(settings)
         service = app.state.service
         visitor = service.access.add_person("you", ["admin"])
@@ -66,7 +66,7 @@ def _stop(server: Server) -> None:
     server.should_exit = True
 
 
-def _free(port: int) -> int:
+def free_port(command: str, port: int) -> int:
     """This port, or another one if it is taken."""
     for wanted in (port, 0):
         with socket.socket() as probe:
@@ -76,4 +76,4 @@ def _free(port: int) -> int:
             except OSError:
                 continue
             return int(probe.getsockname()[1])
-    raise Mistake(f"demo: no port is free, not even another than {port}.")
+    raise Mistake(f"{command}: no port is free, not even another than {port}.")

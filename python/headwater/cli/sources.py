@@ -16,13 +16,14 @@ from headwater.learners.base import Learner, load
 
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="The format of FILE; by default its extension decides.",
+)
 OPTIONS = (
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice(FORMATS),
-        help="The format of FILE; by default its extension decides.",
-    ),
+    format_option,
     click.option(
         "--on-error",
         type=click.Choice(["raise", "skip"]),

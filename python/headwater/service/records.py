@@ -4,6 +4,7 @@ One table of small JSON texts by kind and key, in the same database as the strea
 holds the database is the only one that writes, so the copy in memory is what counts.
 """
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 import msgspec
@@ -29,11 +30,26 @@ class Records:
                 rows = connection.execute(found).all()
         return {key: msgspec.json.decode(value, type=form) for key, value in rows}
 
+    def find(self, kind: str, key: str, form: type[T]) -> T | None:
+        """One record, if it is there."""
+        here = (records.c.kind == kind) & (records.c.key == key)
+        with self.database.connect() as connection:
+            connection = connection.execution_options(read_only=True)
+            with connection.begin():
+                value = connection.scalar(sa.select(records.c.value).where(here))
+        return None if value is None else msgspec.json.decode(value, type=form)
+
     def write(self, kind: str, key: str, value: msgspec.Struct) -> None:
         """Keep a record, in the place of one with the same key."""
-        row = (kind, key, msgspec.json.encode(value).decode())
+        self.write_many(kind, {key: value})
+
+    def write_many(self, kind: str, values: Mapping[str, msgspec.Struct]) -> None:
+        """Keep several records with one commit."""
+        if not values:
+            return
+        rows = [(kind, key, msgspec.json.encode(value).decode()) for key, value in values.items()]
         with self.database.said(), self.database.engine.begin() as connection:
-            self.database.insert(connection, records, [row], replace=True)
+            self.database.insert(connection, records, rows, replace=True)
 
     def delete(self, kind: str, *keys: str) -> None:
         """Drop records."""

@@ -1,7 +1,7 @@
 """The service without HTTP: its streams, and what is around them."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,6 +22,7 @@ from headwater.service.settings import Settings
 from headwater.service.stream_settings import StreamSettings, learner_named
 from headwater.service.updates import Updates
 from headwater.service.webhooks import Webhooks
+from headwater.types import Id
 
 
 class Service:
@@ -35,6 +36,8 @@ class Service:
         self.settings = settings
         self.streams: dict[str, Loop] = {}
         self.is_stopping = False
+        self.texts: Callable[[Id], Mapping[str, str]] = lambda event: {}
+        """Fields of an event that cards show as texts, in the place of their words."""
         self._changing = threading.Lock()
         self._database = Database(settings.database)
         try:

@@ -1,6 +1,7 @@
 """A card as the labelling page shows it: the event, not the vector."""
 
 import math
+from collections.abc import Mapping
 from datetime import tzinfo
 from typing import Any, NamedTuple
 
@@ -70,12 +71,15 @@ def card_view(
     address: str = "",
     now: float,
     zone: tzinfo | None = None,
+    whole_texts: Mapping[str, str] | None = None,
 ) -> CardView:
-    """What a page shows of a card."""
-    texts, values, how_unusual = [], [], []
+    """What a page shows of a card; `whole_texts` stand in the place of their words."""
+    values, how_unusual = [], []
+    texts = [TextView(layout.title(n), plain(text)) for n, text in (whole_texts or {}).items()]
+    words = tuple(f"{name}:" for name in whole_texts or {})
     for name, value in card.features.items():
         field = layout.field(name) or Field()
-        if field.hidden:
+        if field.hidden or _is_word(name, words):
             continue
         if isinstance(value, str) and len(value) > LONG_TEXT:
             texts.append(TextView(layout.title(name), plain(value)))
@@ -89,7 +93,7 @@ def card_view(
         values = [values[i] for i in sorted(ranked[:MOST_VALUES])]
     missed = [name for name in known.usual() if name not in card.features]
     for name in missed[:MOST_ABSENT]:
-        if not (layout.field(name) or Field()).hidden:
+        if not (layout.field(name) or Field()).hidden and not _is_word(name, words):
             values.append(_absent(name, known.get(name), layout))
     return CardView(
         question=card.question,
@@ -102,6 +106,11 @@ def card_view(
         values=values,
         left_out=max(0, left_out),
     )
+
+
+def _is_word(name: Any, beginnings: tuple[str, ...]) -> bool:
+    """Whether a feature is a word of a text that is shown whole."""
+    return isinstance(name, str) and name.startswith(beginnings)
 
 
 def _value(

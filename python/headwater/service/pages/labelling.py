@@ -113,6 +113,7 @@ class Labelling:
             layout=layout,
             address=event_address(loop.stream, card.event),
             now=known.now(),
+            whole_texts=self.pages.service.texts(card.event),
         )
         guess = "The model has no guess."
         if card.prediction is not None:
