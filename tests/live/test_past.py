@@ -10,6 +10,7 @@ import pytest
 
 import headwater as hw
 from headwater.errors import AnswerError, IdReusedError, JournalError, LabelError, ParameterError
+from headwater.live.database import EVENT_TEXTS, records
 from headwater.testing import Make, stream_for
 from test_contract import CLASSES
 
@@ -247,10 +248,15 @@ def test_forget_leaves_no_byte_of_the_event_and_nothing_of_its_influence(path: s
     value = 1234.56789
     secret: dict[Any, Any] = {"iban-of-eve": value, "remark": "eve-was-here", **stream.events[3]}
     pieces = [b"iban-of-eve", b"remark", b"eve-was-here", b"eve-4711", struct.pack("<d", value)]
+    pieces.append(b"a letter of eve")
     with hw.live.open(path, learner=make(), **FAST, snapshot_facts=10) as loop:
         for number, event in enumerate(stream.events[:30]):
             loop.receive(event, id=number, label=stream.labels[number] if number % 4 else None)
         receipt = loop.receive(secret, id="eve-4711", label=True)
+        texts = [(EVENT_TEXTS, '"eve-4711"', '{"letter": "a letter of eve"}')]
+        database = loop._writer.database
+        with database.engine.begin() as connection:
+            database.insert(connection, records, texts)
         loop.snapshot()
         answered = live(loop, stream)
         loop.correct(answered[0], not stream.labels[0])

@@ -140,6 +140,9 @@ holder = Table(
     Column("host", sa.Text, nullable=False),
     Column("process", sa.Integer, nullable=False),
 )
+EVENT_TEXTS = "labelled file, texts"
+"""The kind of records that hold texts of an event, by its id: they are erased with the event."""
+
 records = Table(
     "records",  # what programs around the streams keep, such as the tokens of the service
     metadata,

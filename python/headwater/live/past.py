@@ -162,6 +162,9 @@ class Past:
         self._withdraw(target)
         f = db.facts.c
         here = f.stream == journal.stream
+        key = connection.scalar(sa.select(f.key).where(here, f.number == target))
+        kept = (db.records.c.kind == db.EVENT_TEXTS) & (db.records.c.key == key)
+        connection.execute(sa.delete(db.records).where(kept))
         blank = dict.fromkeys(("key", "label", "margin", "prediction", "digest", "rate", "data"))
         connection.execute(sa.update(db.facts).where(here, f.number == target).values(**blank))
         about = sa.update(db.facts).where(here, f.target == target)

@@ -18,6 +18,7 @@ from headwater.errors import HeadwaterError, ParameterError
 from headwater.inputs.files import EventFile
 from headwater.inputs.random_order import FileRow, RandomOrder
 from headwater.live import Loop, Receipt
+from headwater.live.database import EVENT_TEXTS
 from headwater.service.records import Records
 from headwater.service.service import Service
 from headwater.types import Id
@@ -28,7 +29,7 @@ AHEAD = 30
 PAGE = 500
 """The most rows that share a commit."""
 PAUSE = 0.2
-FILE, PLACE, TEXTS = "labelled file", "labelled file, place", "labelled file, texts"
+FILE, PLACE, TEXTS = "labelled file", "labelled file, place", EVENT_TEXTS
 """Kinds of records."""
 EDGE = 1 << 16
 """Bytes at the beginning and at the end by which a file is known again."""
