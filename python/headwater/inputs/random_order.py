@@ -47,7 +47,7 @@ class RandomOrder:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "days.csv")
     ...     _ = path.write_text("rain\\n" + "\\n".join(map(str, range(100))))
-    ...     rows = list(RandomOrder(hw.open(path), 100, seed=1).rows(97))
+    ...     rows = list(RandomOrder(hw.open(path, label=None), 100, seed=1).rows(97))
     >>> [one.x["rain"] == one.row for one in rows]
     [True, True, True]
     """
