@@ -245,7 +245,8 @@ def test_axe_finds_nothing_serious_on_any_page(
     logged_in.card()
     logged_in.press("1")
     logged_in.is_sent()
-    addresses = [f"/s/main/{page}" for page in PAGES] + ["/login"]
+    others = ("start", "events/no%20such%20event")
+    addresses = [f"/s/main/{page}" for page in (*PAGES, *others)] + ["/", "/login"]
     for address in addresses:
         logged_in.open(site.url + address)
         if address.endswith("/label"):

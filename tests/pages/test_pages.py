@@ -49,6 +49,28 @@ def test_a_person_with_a_browser_is_sent_to_log_in(site: Running) -> None:
     assert (reply.status_code, reply.headers["location"]) == (303, "/login")
 
 
+@pytest.mark.parametrize(
+    ("path", "role", "status", "says"),
+    [
+        ("/s/main/events/<b>lost</b>", "read", 404, "there is no event"),
+        ("/s/nowhere/", "read", 404, "nowhere"),
+        ("/no/such/page", "read", 404, "There is nothing at"),
+        ("/s/main/people", "ingest", 403, "role"),
+    ],
+)
+def test_a_person_with_a_browser_reads_errors_on_a_page(
+    site: Running, path: str, role: str, status: int, says: str
+) -> None:
+    reply = site.client(role).get(path, headers={"accept": "text/html"})
+    assert reply.status_code == status
+    assert reply.headers["content-type"].startswith("text/html")
+    assert says in reply.text
+    assert "To the overview" in reply.text
+    assert "<b>lost" not in reply.text
+    plain_reply = site.client(role).get(path)
+    assert plain_reply.headers["content-type"] == "application/json"
+
+
 def test_a_session_must_send_its_csrf_token_with_every_act(site: Running) -> None:
     grant = site.service.access.add_person("ada", ["label"], None)
     browser = TestClient(site.app, ADDRESS)

@@ -18,6 +18,7 @@ from headwater.service.api import OPERATIONS
 from headwater.service.endpoint import Endpoint
 from headwater.service.errors import ServiceError, explained
 from headwater.service.guard import Guard
+from headwater.service.pages.rendering import Renderer
 from headwater.service.service import Service
 from headwater.service.settings import Settings
 
@@ -29,8 +30,9 @@ def create_app(settings: Settings, learners: Mapping[str, Learner] | None = None
     stops.
     """
     service = Service(settings, learners)
+    renderer = Renderer(service)
     app = Starlette(
-        routes=[*api_routes(service), *pages.routes(service)],
+        routes=[*api_routes(service), *pages.routes(renderer)],
         middleware=[Middleware(Guard, service=service)],
         exception_handlers={
             HTTPException: _http_error,
@@ -40,7 +42,7 @@ def create_app(settings: Settings, learners: Mapping[str, Learner] | None = None
         lifespan=_lifespan,
     )
     app.router.redirect_slashes = False
-    app.state.service = service
+    app.state.service, app.state.renderer = service, renderer
     return app
 
 
@@ -71,14 +73,20 @@ async def _http_error(request: Request, error: Exception) -> Response:
         said = ServiceError("wrong_method", f"{request.method} is not possible here.", allowed)
     else:
         said = ServiceError("no_route", f"There is nothing at {request.url.path[:200]!r}.")
-    return JSONResponse(said.plain(), said.status, said.headers)
+    return _said(request, said)
 
 
 async def _service_error(request: Request, error: Exception) -> Response:
-    """An error of a page: JSON, or for somebody with a browser the way to log in."""
-    said = explained(error)
+    """An error of a page, or a fault."""
     request.scope["headwater_error"] = error
-    wants_page = "text/html" in request.headers.get("accept", "")
-    if said.status == 401 and wants_page and request.method == "GET":
+    return _said(request, explained(error))
+
+
+def _said(request: Request, said: ServiceError) -> Response:
+    """JSON; for somebody with a browser a page, or the way to log in."""
+    wants_page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    if not wants_page or request.url.path.startswith("/v1/"):
+        return JSONResponse(said.plain(), said.status, said.headers)
+    if said.status == 401:
         return RedirectResponse("/login", 303)
-    return JSONResponse(said.plain(), said.status, said.headers)
+    return pages.problem(request.app.state.renderer, request, said)

@@ -1,9 +1,10 @@
 """The pages for people: every route of theirs in one place."""
 
-from typing import TYPE_CHECKING
-
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from headwater.service.errors import ServiceError
 from headwater.service.pages.dashboard import Dashboard
 from headwater.service.pages.entrance import Entrance
 from headwater.service.pages.event import EventPage
@@ -12,13 +13,20 @@ from headwater.service.pages.labelling import Labelling
 from headwater.service.pages.people import People
 from headwater.service.pages.rendering import Renderer, StaticFolder
 
-if TYPE_CHECKING:
-    from headwater.service.service import Service
+HEADINGS = {403: "Not for you", 404: "Nothing is here"}
+"""What stands over the sentence of an error, by status; others are faults of the service."""
 
 
-def routes(service: "Service") -> list[BaseRoute]:
+def problem(pages: Renderer, request: Request, error: ServiceError) -> Response:
+    """An error for somebody with a browser."""
+    heading = HEADINGS.get(error.status, "That did not work")
+    return pages.page(
+        request, "problem.html", status=error.status, heading=heading, text=str(error)
+    )
+
+
+def routes(pages: Renderer) -> list[BaseRoute]:
     """The routes of all pages."""
-    pages = Renderer(service)
     entrance, labelling = Entrance(pages), Labelling(pages)
     event, people = EventPage(pages), People(pages)
     stream = "/s/{stream}"
