@@ -34,10 +34,10 @@ def event(numbers: random.Random) -> dict[str, float]:
     return {f"sensor-{n:03d}": numbers.gauss(0, 1) for n in range(20)}
 
 
-def store_only(journal: Journal, x: Any, id: Any, label: Any, rate: Any, when: Any) -> Receipt:
+def store_only(journal: Journal, x: Any, id: Any, *ignored: Any) -> Receipt:
     """The floor: an event and its key become rows, and nothing is decided."""
     body, digest = journal.names.encode(x)
-    number = journal.note(Kind.EVENT, when, key=f'"{id}"', asked=False, digest=digest)
+    number = journal.note(Kind.EVENT, None, key=f'"{id}"', asked=False, digest=digest)
     journal._bodies.append((journal.stream, number, body))
     return Receipt(number, id, None, 0.0, 0.0, False, False)
 
