@@ -17,7 +17,7 @@ export RUSTUP_HOME := $(RUST_HOME)/rustup
 export PATH := $(CARGO_HOME)/bin:$(PATH)
 endif
 
-.PHONY: help demo live test test-full lint audit mutations fuzz bench bench-quick bench-scale bench-live study wheel build clean tools-are-there
+.PHONY: help demo live test test-full lint audit mutations fuzz bench bench-quick bench-scale bench-live study docs wheel build clean tools-are-there
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ test: build $(VENV)/tools ## set up, then run every test: Rust, Python, doctests
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
 test-full: export HEADWATER_FULL = 1
-test-full: test ## the same with 500 kills where `make test` has 25, and 1,200 of live streams: half an hour more
+test-full: $(VENV)/engines test ## the same with 500 kills where `make test` has 25, and 1,200 of live streams: half an hour more
 
 lint: build $(VENV)/tools ## set up, then check style and types of both languages
 	cargo fmt --all --check
@@ -53,8 +53,8 @@ mutations: build $(VENV)/tools ## deliberate faults in a copy of the core, one a
 fuzz: build ## look for inputs that break a promise, FUZZ_SECONDS (60) per target
 	$(BIN)/python rust/fuzz/run.py
 
-bench: build $(VENV)/bench ## speed beside other libraries and C, in one run of a quarter of an hour; writes docs/benchmarks.md
-	$(BIN)/python benches/bench.py --docs docs/benchmarks.md
+bench: build $(VENV)/bench ## speed beside other libraries and C, in one run of a quarter of an hour; writes docs/internals/benchmarks.md
+	$(BIN)/python benches/bench.py --docs docs/internals/benchmarks.md
 
 bench-quick: build $(VENV)/bench ## the same in a minute, with rough numbers; writes nothing
 	$(BIN)/python benches/bench.py --quick
@@ -77,8 +77,12 @@ study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA nam
 	$(BIN)/python studies/scaling.py
 	$(BIN)/python studies/honest_quality.py
 	$(BIN)/python studies/calibration.py
-	$(BIN)/python studies/spring_streams.py --figures docs
+	$(BIN)/python studies/spring_streams.py --figures docs/learners
 	$(BIN)/python studies/spring_parts.py
+
+docs: build $(VENV)/docs ## build the documentation as a site in site/; fails on warnings, broken links and pages that nothing links to
+	@$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --jobs auto --doctree-dir target/doctrees docs site
+	@$(BIN)/python tools/check_site.py site
 
 wheel: tools-are-there $(VENV)/pip ## build a wheel in dist/ and try it, without Rust, with every Python that is found
 	@$(PIP) --group wheel
@@ -88,7 +92,7 @@ wheel: tools-are-there $(VENV)/pip ## build a wheel in dist/ and try it, without
 build: tools-are-there $(VENV)/built ## set up .venv and build the package in it
 
 clean: ## remove what was built and the environment
-	rm -rf $(VENV) $(RUST_HOME) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.html
+	rm -rf $(VENV) $(RUST_HOME) target dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.html
 	find python tests studies benches -name __pycache__ -type d -exec rm -rf {} +
 	rm -f python/headwater/*.so
 
@@ -121,8 +125,16 @@ $(VENV)/tools: $(VENV)/pip pyproject.toml
 	@$(PIP) --group test --group lint
 	@touch $@
 
+$(VENV)/engines: $(VENV)/pip pyproject.toml
+	@$(PIP) --group engines
+	@touch $@
+
 $(VENV)/peers: $(VENV)/pip pyproject.toml
 	@$(PIP) --group study
+	@touch $@
+
+$(VENV)/docs: $(VENV)/pip pyproject.toml
+	@$(PIP) --group docs
 	@touch $@
 
 # One by one: a library that cannot be installed here is listed as missing, and nothing else fails.

@@ -1,6 +1,6 @@
 """How fast: Headwater beside other libraries and hand-written C, in one run.
 
-    python benches/bench.py [--quick] [--json FILE] [--docs docs/benchmarks.md]
+    python benches/bench.py [--quick] [--json FILE] [--docs docs/internals/benchmarks.md]
 
 Three made-up streams (`workloads.py`); Headwater (`ours.py`), other libraries (`peers.py`, those
 that are missing are listed so), C compiled on the spot (`floors.py`) and readers of files

@@ -171,6 +171,7 @@ PATHS: dict[str, Taken] = {
     "CSR, FLLS": (lambda: hw.FLLS(kept_share=0.5), arrays),
     "CSR, Linear": (hw.Linear, arrays),
     "CSR, Spring": (lambda: hw.Spring(label_rate=0.05), arrays),
+    "CSR, Spring, register": (lambda: hw.Spring(label_rate=0.05, track=True), arrays),
     "svmlight, PA-I": (pa1, svmlight),
     "JSON lines, PA-I": (pa1, json_lines),
     "dict of json.loads": (pa1, from_json),

@@ -23,13 +23,20 @@ from typing import Any, NamedTuple
 
 import click
 
+import headwater as hw
+
 FLOOR = """
 from durability import store_only
 from headwater.live.journal import Journal
 Journal.receive = lambda self, *args: store_only(self, *args[:5])
 """
 SERVE = "from headwater.cli import main; main()"
-SNAPSHOT_FACTS = 2_000
+OFTEN = """
+from functools import partial
+from headwater import live
+live.open = partial(live.open, snapshot_facts=2_000)
+"""
+"""A snapshot after every 2,000 facts, so every second or so."""
 
 
 class Case(NamedTuple):
@@ -57,13 +64,13 @@ class Measured(NamedTuple):
 
 
 class Server:
-    """`headwater serve` as a process; `floor`: without a learner."""
+    """`headwater serve` as a process; `floor`: without a learner; `often`: with many snapshots."""
 
-    def __init__(self, database: str, floor: bool, port: int, *options: str) -> None:
-        program = (FLOOR if floor else "") + SERVE
+    def __init__(self, database: str, floor: bool, port: int, often: bool = False) -> None:
+        program = (FLOOR if floor else "") + (OFTEN if often else "") + SERVE
         command = [sys.executable, "-c", program, "serve", "--db", database, "--port", str(port)]
         self.process = subprocess.Popen(
-            [*command, *options],
+            command,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -135,8 +142,6 @@ async def keep_busy(
 
 def label_on(port: int, token: str, by: str, seconds: float) -> None:
     """In a process of its own: somebody who answers a card every tenth of a second."""
-    import headwater as hw
-
     end = time.perf_counter() + seconds
     with hw.Client(f"http://localhost:{port}", token) as plant:
         while time.perf_counter() < end:
@@ -151,7 +156,7 @@ def measure(
 ) -> Measured:
     spawn = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(database or f"{folder}/plant.db", floor, port)
+        server = Server(database or f"{folder}/plant.db", floor, port, often=busy)
         try:
             ours, theirs = spawn.Pipe()
             run = str(time.time_ns())
@@ -170,6 +175,10 @@ def measure(
                 person.join()
         finally:
             server.stop()
+        if busy and not floor and database is None:
+            with hw.live.read(f"{folder}/plant.db") as reader:  # one more is made at the stop
+                made = len(reader.weights())
+                assert made > 1, "no snapshot was made while it was measured"
     return found
 
 
@@ -207,7 +216,7 @@ def main(seconds: float, rounds: int, port: int, database: str | None) -> None:
         [measure(case, floor, port, seconds, database, True) for floor in (True, False)]
         for _ in range(rounds)
     ]
-    name = "the same while two people label"
+    name = "the same while two people label and snapshots are made"
     print(row(name, [one for one, _ in pairs], [one for _, one in pairs]), flush=True)
 
 

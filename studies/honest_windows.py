@@ -60,10 +60,10 @@ def estimate(seen: Seen, part: slice, rate: float) -> ErrorEstimate:
     return found
 
 
-def main(runs: int, labels: int, most: int, reserves: list[float]) -> None:
+def main(runs: int, labels: int, most: int, reserves: list[float], rates: list[float]) -> None:
     """Print the table."""
     print("rule    rate    reserve  labels  coverage  width   / random  coverage of a tenth")
-    for rate in RATES:
+    for rate in rates:
         events = min(most, int(labels / rate))
         random_width = None
         for rule, reserve in [
@@ -97,6 +97,7 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--labels", type=int, default=300, help="Labels asked for in a run.")
     parser.add_argument("--most", type=int, default=1_000_000, help="Events of a run at most.")
-    parser.add_argument("--reserves", type=float, nargs="+", default=[0.0, 0.1, 0.5])
+    parser.add_argument("--reserves", type=float, nargs="+", default=[0.0, 0.1, 0.4])
+    parser.add_argument("--rates", type=float, nargs="+", default=RATES)
     given = parser.parse_args()
-    main(given.runs, given.labels, given.most, given.reserves)
+    main(given.runs, given.labels, given.most, given.reserves, given.rates)

@@ -1,6 +1,6 @@
-"""Writes docs/life.md: the studies life, change and haphazard, run or continued, as one page.
+"""Writes docs/papers/life.md: the studies life, change and haphazard as one page.
 
-    python studies/life.py --data FOLDER --out life-results --docs docs
+    python studies/life.py --data FOLDER --out life-results --docs docs/papers
 
 The numbers are those of `headwater study life`, `headwater study change` and
 `headwater study haphazard`; a folder that already has them is not run again. Data sets that are
@@ -87,8 +87,8 @@ def page(done: dict[str, tuple[Study, ResultStore]], absent: list[str]) -> str:
         "How good is the recommended learner where features come and go, concepts change, classes"
         " are rare and answers come late? This report is written by `python studies/life.py`, from"
         " `headwater study life`, `headwater study change` and `headwater study haphazard`; each"
-        " also writes a page with every number. The [streams](streams.md) are part of the package,"
-        " the [data sets](datasets.md) are not.",
+        " also writes a page with every number. The [streams](../how-to/streams.md) are part of the"
+        " package, the [data sets](../how-to/datasets.md) are not.",
         "Left out: " + ", ".join(absent) + "." if absent else "",
         f"## Beside {life[0].baseline} with every label",
         life[0].note.strip(),
@@ -123,7 +123,7 @@ def page(done: dict[str, tuple[Study, ResultStore]], absent: list[str]) -> str:
 
 @study(repeats=5)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("life-results"))
-@click.option("--docs", type=click.Path(path_type=Path), default=Path("docs"))
+@click.option("--docs", type=click.Path(path_type=Path), default=Path("docs/papers"))
 @click.option("--without", default="", help="Rows to leave out, separated by commas.")
 @click.option("--events", type=click.IntRange(min=100), help="Shorter streams, for a quick look.")
 def main(
@@ -136,7 +136,8 @@ def main(
     events: int | None,
 ) -> None:
     """Run the studies of streams as they are in use, and write the page about them."""
-    done, absent = {}, []
+    done: dict[str, tuple[Study, ResultStore]] = {}
+    absent: list[str] = []
     for name in NAMES:
         plan = replace(read_study(packaged()[name]), repeats=repeats)
         if events is not None:

@@ -1,6 +1,6 @@
-"""The lives of a plant's sensors as bars, with what the register found: docs/register.svg.
+"""The lives of a plant's sensors as bars, with what the register found: docs/concepts/register.svg.
 
-python studies/register_picture.py docs/register.svg
+python studies/register_picture.py docs/concepts/register.svg
 """
 
 import sys

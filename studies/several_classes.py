@@ -1,6 +1,7 @@
 """Spring with several classes beside MPAA-II and River's softmax regression with every label.
 
     python studies/several_classes.py --data FOLDER
+    python studies/several_classes.py --data FOLDER --streams satimage,born --repeats 5
 
 Every event is first predicted, then its label may be asked for and learned. Spring asks for 5 % of
 the labels and for all of them, MPAA-II for as many as it chooses, River learns every one. Accuracy,
@@ -17,6 +18,7 @@ from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 from protocol import check_data, file_of, in_order, read, study
 from rich import box
@@ -169,12 +171,20 @@ def show(cases: list[Case], outcomes: list[Outcome]) -> None:
 
 
 @study(repeats=2)
-def main(data: Path | None, repeats: int, jobs: int) -> None:
+@click.option("--streams", default=",".join(STREAMS), help="Which, separated by commas.")
+def main(data: Path | None, repeats: int, jobs: int, streams: str) -> None:
     """Print accuracy, balanced accuracy and log loss of each learner on each stream."""
-    folder = check_data(data, TABLES)
+    chosen = streams.split(",")
+    unknown = [one for one in chosen if one not in STREAMS]
+    if unknown:
+        raise click.UsageError(
+            f"--streams: there is no {', '.join(unknown)}. Choose from {', '.join(STREAMS)}."
+        )
+    folder = check_data(data, [one for one in chosen if one in TABLES])
+    click.echo(f"The means over {repeats} seeds; {TOPICS} has one order and runs once.")
     cases = [
         Case(folder, stream, learner, seed)
-        for stream in STREAMS
+        for stream in chosen
         for learner in LEARNERS
         for seed in range(1 if stream == TOPICS else repeats)
     ]

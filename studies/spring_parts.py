@@ -197,7 +197,7 @@ def score(part: str, stream: Stream, seed: int) -> float:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--repeats", type=click.IntRange(min=1), default=2, show_default=True)
+@click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True)
 @click.option("--events", type=click.IntRange(min=200), default=4_000, show_default=True)
 def main(repeats: int, events: int) -> None:
     """Leave out one part of Spring at a time."""
@@ -216,6 +216,7 @@ def main(repeats: int, events: int) -> None:
             cells = [f"{x:+.3f}" for x in (*gaps, gaps.mean())]
         table.add_row(part, *cells)
         print(f"without {part}", file=sys.stderr, flush=True)
+    click.echo(f"Means over {repeats} seeds of {events} events, {100 * RATE:g} % of the labels.")
     Console(width=120).print(table)
 
 

@@ -1,7 +1,7 @@
 """Spring on streams that change, whose values come and go, or whose positive class is rare.
 
     python studies/spring_streams.py                       # five seeds, 5 % of the labels
-    python studies/spring_streams.py --rate 0.1 --figures docs
+    python studies/spring_streams.py --rate 0.1 --figures docs/learners
 
 Four tables on generated streams. *Changes*: errors after a change half-way through 40,000 events of
 30 sensors, beside a learner that starts at the change. *Presence*: balanced accuracy if each value

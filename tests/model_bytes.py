@@ -1,4 +1,4 @@
-"""Model files, read and written by hand (docs/model-file.md)."""
+"""Model files, read and written by hand (docs/internals/model-file.md)."""
 
 import json
 import struct

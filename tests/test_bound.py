@@ -223,7 +223,7 @@ def test_with_a_scaler_names_enter_and_go_when_they_are_seen(when_full: Any, mos
 
 @pytest.mark.parametrize("when_full", POLICIES)
 def test_a_regressor_s_expected_errors_go_with_their_names(when_full: Any) -> None:
-    model = hw.PARegressor(max_features=6, when_full=when_full)
+    model = hw.PARegressor(max_features=6, when_full=when_full, scale=None)
     errors: dict[Name, int] = {}
     for event, kind in stream(6, 200):
         model.learn_one(event, float(kind))

@@ -63,7 +63,7 @@ def test_an_event_is_the_same_bytes_whatever_it_comes_as(tmp_path: Path) -> None
 
 
 def plain_digest(event: dict[Any, Any]) -> int:
-    """The digest of docs/live.md."""
+    """The digest of docs/operate/live.md."""
     state = 0
 
     def word(number: int) -> None:

@@ -15,7 +15,7 @@ import headwater
 LAYERS = (
     "cli > demo > service|studies > connectors|adapters|client > live > evaluation|testing"
     " > session|datasets > streams|labels|catalogue > learners > register > inputs|rules"
-    " > parameters > types|errors > _core"
+    " > parameters > types > display|errors > _core"
 )
 """From the outside in; parts that do not exist yet have their place already."""
 DEPTH = {
@@ -26,11 +26,19 @@ OUTER = {
     "live",
 }
 """Where libraries that are optional extras may be imported."""
-LOANS = {"evaluation": {"scipy"}, "inputs": {"pyarrow"}}
-"""What else a part may import once it is called: a paired test is SciPy's, Parquet is pyarrow's."""
+LOANS = {
+    "display": {"matplotlib"},
+    "evaluation": {"scipy", "matplotlib"},
+    "inputs": {"pyarrow"},
+    "register": {"matplotlib"},
+    "types": {"matplotlib", "pandas"},
+}
+"""What else a part may import once it is called (figures are matplotlib's, a paired test SciPy's,
+Parquet pyarrow's, a frame of features pandas'), or for the types alone."""
 EXTRAS = {
     *("matplotlib", "scipy", "sklearn", "river", "pandas", "pyarrow", "polars"),
-    *("skactiveml", "mlflow", "pooch", "joblib", "sqlalchemy", "alembic", "psycopg"),
+    *("skactiveml", "mlflow", "pyspark", "pooch", "joblib", "sqlalchemy", "alembic", "psycopg"),
+    *("confluent_kafka", "paho"),
     *("starlette", "msgspec", "uvicorn", "jinja2", "prometheus_client", "httpx2"),
 }
 

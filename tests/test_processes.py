@@ -110,7 +110,7 @@ def test_a_bad_line_leaves_the_events_before_it_learned(tmp_path: Path) -> None:
 
 def test_every_promise_of_the_page_has_its_test() -> None:
     tests = Path(__file__).parent
-    page = (tests.parent / "docs/threads.md").read_text()
+    page = (tests.parent / "docs/internals/threads.md").read_text()
     there = {
         name
         for path in tests.rglob("test_*.py")

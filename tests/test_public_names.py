@@ -31,8 +31,9 @@ VERBS = [
 ]
 
 INTERNAL = {
-    "register",
+    *("display", "register"),
     *("_core", "adapters", "catalogue", "cli", "client", "demo", "inputs", "learners"),
+    "connectors",
     "parameters",
     *("rules", "service", "session", "studies", "types"),
 }

@@ -29,7 +29,7 @@ def test_the_version_stands_in_cargo_toml_and_everything_else_repeats_it() -> No
     assert headwater.__version__ == version
     citation = (PROJECT / "CITATION.cff").read_text()
     assert re.search(r"^version: (.+)$", citation, re.MULTILINE)[1] == version  # type: ignore[index]
-    assert f"version = {{{version}}}" in (PROJECT / "docs/citing.md").read_text()
+    assert f"version = {{{version}}}" in (PROJECT / "docs/papers/citing.md").read_text()
     assert f"\n## {version}" in (PROJECT / "CHANGELOG.md").read_text()
 
 

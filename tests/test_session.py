@@ -185,10 +185,10 @@ def test_one_label_that_does_not_fit_loses_no_answer_behind_it() -> None:
 class Overflowing(hw.OLSF):
     """A learner that cannot take the step of one event."""
 
-    def answer(self, decision: hw.Decision, y: Any) -> None:
+    def answer(self, decision: hw.Decision, y: Any, *, weight: float | None = None) -> None:
         if "day 1" in decision.features:
             raise hw.errors.StepError("it would be infinite")
-        super().answer(decision, y)
+        super().answer(decision, y, weight=weight)
 
 
 def test_a_step_that_would_be_infinite_loses_no_answer_behind_it() -> None:
@@ -279,11 +279,11 @@ class Interrupted(hw.OLSF):
 
     calls = 0
 
-    def answer(self, decision: hw.Decision, y: Any) -> None:
+    def answer(self, decision: hw.Decision, y: Any, *, weight: float | None = None) -> None:
         Interrupted.calls += 1
         if Interrupted.calls == 2:
             raise KeyboardInterrupt
-        super().answer(decision, y)
+        super().answer(decision, y, weight=weight)
 
 
 def test_an_interruption_loses_no_answer() -> None:

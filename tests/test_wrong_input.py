@@ -425,6 +425,7 @@ LIMITED: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "relevant": (lambda v: hw.streams.LinearConcept(relevant=v), [0, 1.1, nan, None]),
     "sensors": (lambda v: hw.streams.LinearConcept(sensors=v), [0, 1.5, True, None]),
     "days": (lambda v: hw.streams.Plant(v), [0, 1.5, True, None]),
+    "interval": (lambda v: hw.streams.Plant(1, interval=v), [0, 7, 7_200, 60.5, True]),
     "devices": (lambda v: hw.streams.InTurn([[1.0]], [True], devices=v), [0, 1.5, True, None]),
     "place": (lambda v: hw.streams.Reversed([[1.0]], [True], place=v), [-0.1, 1.1, nan, None]),
     "length": (lambda v: hw.streams.ShortTexts(length=v), [0.5, nan, None]),

@@ -16,4 +16,17 @@ if hasattr(_sys, "_is_gil_enabled"):  # from Python 3.13 on there are builds wit
             " interpreter with its global lock; use the usual build (python3.13, not python3.13t)."
         )
 
-__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+_get, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    """A public name, imported now; of another, the nearest that there is."""
+    if name in __all__:
+        return _get(name)
+    if name.startswith("_"):
+        raise AttributeError(f"module 'headwater' has no attribute {name!r}")
+    import difflib
+
+    near = difflib.get_close_matches(name, __all__, n=1)
+    cure = f"did you mean {near[0]}?" if near else "headwater.__all__ lists the names."
+    raise AttributeError(f"headwater: there is no {name!r}; {cure}")

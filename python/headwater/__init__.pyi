@@ -19,8 +19,9 @@ from .learners.second_order import SEL2
 from .learners.spring import Spring
 from .register import FeatureFinding, FeatureLife, Register
 from .rules import query, scale, sparsify, update
+from .service.notebook import label_frame
 from .session import Session
-from .types import Explanation, Feature, FileRun, Rows, Trace
+from .types import Explanation, Feature, Features, FileRun, Rows, Trace
 
 __all__ = [
     "CSPAA",
@@ -43,6 +44,7 @@ __all__ = [
     "FeatureFinding",
     "FeatureLife",
     "FeatureNames",
+    "Features",
     "FileRun",
     "Learner",
     "Linear",
@@ -59,6 +61,7 @@ __all__ = [
     "errors",
     "evaluation",
     "from_bytes",
+    "label_frame",
     "labels",
     "live",
     "load",

@@ -32,7 +32,7 @@ from headwater.learners.replication import (
 )
 from headwater.learners.second_order import SEL2
 from headwater.learners.shared_parameters import shared_defaults
-from headwater.parameters import TRUTH
+from headwater.parameters import TRUTH, did_you_mean
 from headwater.rules.component import Component
 from headwater.rules.query import All, Decaying, Margin, Query, Quota, Random, SelAda
 from headwater.rules.sparsify import KeepCount, KeepLargest, Sparsify
@@ -242,7 +242,7 @@ def named(name: str, /, **parameters: Any) -> Learner:
 
     Parameters are flat: `C`, `query_width`, `rate`, `kept_share`, `l1_radius`, `positive_margin`,
     ... whichever the algorithm has, and `classes` and `seed`. Some names have replication switches
-    beside them, which no class has: `docs/learners.md` lists them.
+    beside them, which no class has: `docs/learners/components.md` lists them.
 
     Examples
     --------
@@ -253,11 +253,12 @@ def named(name: str, /, **parameters: Any) -> Learner:
     query.Random(rate=0.2)
     """
     recipe = _recipe(name)
+    known = sorted(recipe.defaults)
     for parameter in parameters:
-        if parameter not in recipe.defaults:
+        if parameter not in known:
             raise ParameterError(
-                f"named: {name} has no parameter {parameter!r};"
-                f" it has {', '.join(sorted(recipe.defaults))}."
+                f"named: {name} has no parameter {parameter!r}"
+                + did_you_mean(parameter, recipe.defaults, f"; it has {', '.join(known)}.")
             )
     return recipe.make(recipe.defaults | parameters)
 
@@ -283,9 +284,11 @@ def algorithm(name: str) -> Algorithm:
         return Algorithm(lambda **given: named(name, **given), frozenset(parameters_of(name)))
     found: Any = imported(name) if ":" in name else _classes().get(name)
     if found is None or not callable(found):
+        must = (
+            ": it must be one of headwater.names(), a learner of the package, or module:callable."
+        )
         raise ParameterError(
-            f"there is no algorithm {name!r}: it must be one of headwater.names(), a learner of"
-            " the package, or module:callable."
+            f"there is no algorithm {name!r}{did_you_mean(name, known(), otherwise=must)}"
         )
     return Algorithm(found, frozenset(inspect.signature(found).parameters))
 

@@ -14,6 +14,7 @@ HeadwaterError
 ├── ModelFileError   a saved model is damaged, foreign or from a newer version
 ├── DatasetError     a data set is not there, cannot be fetched, or is not what it should be
 ├── ServiceRefusedError  a service refused a request or could not be reached: `code`, `status`
+├── ConnectorError       a broker cannot be reached, or has not what a worker needs
 └── JournalError     the database of a live stream cannot be used; nothing was taken
     ├── HeldError      another process writes to it
     ├── IdReusedError  an event's id or an answer's key was used before, for something else
@@ -81,6 +82,10 @@ class ServiceRefusedError(HeadwaterError, RuntimeError):
         super().__init__(message)
         self.code = code
         self.status = status
+
+
+class ConnectorError(HeadwaterError, RuntimeError):
+    """A broker cannot be reached, or has not what a worker needs."""
 
 
 class JournalError(HeadwaterError, RuntimeError):

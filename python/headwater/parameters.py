@@ -6,6 +6,7 @@ functions and other classes use the decorator `checked`.
 """
 
 import dataclasses
+import difflib
 import functools
 import inspect
 import math
@@ -18,6 +19,46 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args,
 from headwater.errors import ParameterError
 
 
+def did_you_mean(word: Any, known: Iterable[str], otherwise: str = ".") -> str:
+    """The end of a sentence about a word that does not exist: the nearest that does, if any is.
+
+    Examples
+    --------
+    >>> did_you_mean("label_rat", ["label_rate", "seed"])
+    '; did you mean label_rate?'
+    >>> did_you_mean("xyz", ["label_rate", "seed"])
+    '.'
+    """
+    if not isinstance(word, str):
+        return otherwise
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else otherwise
+
+
+def check_parameters(cls: type, given: Iterable[str], owner: str = "") -> None:
+    """`check_names` of a dataclass whose `__init__` takes its fields."""
+    if "__dataclass_fields__" in vars(cls) and vars(cls)["__dataclass_params__"].init:
+        check_names(owner or cls.__name__, given, [f.name for f in dataclasses.fields(cls)])
+
+
+def check_names(owner: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse parameters that there are not, as Python does: by a `TypeError`.
+
+    Examples
+    --------
+    >>> check_names("Spring", ["label_rat"], ["label_rate", "seed"])
+    Traceback (most recent call last):
+    ...
+    TypeError: Spring: there is no parameter 'label_rat'; did you mean label_rate?
+    """
+    for name in given:
+        if name not in known:
+            has = f"; it has {', '.join(known)}." if known else "; it has none."
+            raise TypeError(
+                f"{owner}: there is no parameter {name!r}{did_you_mean(name, known, has)}"
+            )
+
+
 @dataclasses.dataclass(frozen=True)
 class Limit:
     """How a parameter is read, which values it may have, and how to say so."""
@@ -27,6 +68,8 @@ class Limit:
     test: Callable[[Any], bool]
     expected: str
     optional: bool = False
+    words: tuple[str, ...] = ()
+    """The values, if they are words."""
 
     def __repr__(self) -> str:
         return repr(self.expected)
@@ -45,12 +88,14 @@ class Limit:
             return None
         plain = self.read(value)
         if plain is None or not self.test(plain):
-            raise ParameterError(f"{owner}: {name} must be {self.expected}, got {value!r}.")
+            end = did_you_mean(value, self.words)
+            raise ParameterError(f"{owner}: {name} must be {self.expected}, got {value!r}{end}")
         return plain
 
     def or_none(self) -> "Limit":
         """The same limit, with None allowed."""
-        return Limit(self.read, self.test, f"{self.expected}, or None", optional=True)
+        expected = f"{self.expected}, or None"
+        return Limit(self.read, self.test, expected, optional=True, words=self.words)
 
 
 # How values are read
@@ -78,6 +123,11 @@ def read_labels(value: Any) -> Any:
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
         return None
     return tuple(label.item() if hasattr(label, "item") else label for label in value)
+
+
+def read_text(value: Any) -> str | None:
+    """A text as it is; None if it is none."""
+    return value if isinstance(value, str) else None
 
 
 def tuple_of(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -119,7 +169,7 @@ def one_of(*words: str) -> Limit:
     """One of these words."""
     quoted = [f'"{word}"' for word in words]
     expected = " or ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
-    return Limit(lambda v: v if isinstance(v, str) else None, lambda v: v in words, expected)
+    return Limit(read_text, lambda v: v in words, expected, words=words)
 
 
 ABOVE_ZERO = number("a number above 0", lambda v: v > 0)

@@ -1,22 +1,26 @@
 """The register: which features there are, which went silent, died, came back or changed.
 
-It counts every event of a stream, labelled or not, with times or without. `docs/register.md` says
-how it judges.
+It counts every event of a stream, labelled or not, with times or without.
+`docs/concepts/register.md` says how it judges.
 """
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from headwater import _core
+from headwater.display import html, plots
 from headwater.errors import EventError, ModelFileError, ParameterError
 from headwater.inputs import batches
 from headwater.parameters import NOT_NEGATIVE, checked, whole_from
 from headwater.types import Event, Name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 State: TypeAlias = Literal["new", "live", "silent", "gone", "back"]
 """`new`: its rhythm is not known yet. `live`: it comes as usual. `silent`: it is absent for longer
@@ -325,6 +329,48 @@ class Register(_core.Register):
         0
         """
         return dict(self._counts())  # type: ignore[return-value]
+
+    def plot(self, *, limit: int = 40, ax: Any = None) -> "Axes":
+        """Draw the features' lives: a bar from the first to the last event that carried each.
+
+        The colour is the state; marks show where a scale changed, a value got stuck, or a
+        feature was replaced.
+
+        Parameters
+        ----------
+        limit
+            The most features that are drawn: those with the most arrivals.
+        ax
+            Axes of matplotlib to draw on; None: a new figure.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> register = hw.Register()
+        >>> register.observe_many([[1.0, 2.0], [1.0, 3.0]], names=["rain", "wind"])
+        >>> [text.get_text() for text in register.plot().get_yticklabels()]
+        ['rain', 'wind']
+        """
+        lives = sorted(self.features(), key=lambda life: -life.arrivals)[:limit]
+        lives.sort(key=lambda life: (life.first_event, str(life.name)))
+        return plots.lives(ax, lives, self.findings(), self.events)
+
+    def _repr_html_(self) -> str:
+        title = f"{self!r}: {self.events:,} events, {len(self):,} features"
+        known = sorted(self.features(), key=lambda life: -life.arrivals)[: html.MOST]
+        rows = [
+            (
+                html.text(one.name),
+                str(one.state),
+                html.text(one.arrivals),
+                f"{one.share:.0%}",
+                html.text(one.mean),
+            )
+            for one in known
+        ]
+        if len(self) > len(rows):
+            rows.append((f"… and {len(self) - len(rows):,} more", "", "", "", ""))
+        return html.table(title, ("feature", "state", "arrivals", "share", "mean"), rows)
 
     def merge(self, later: "Register") -> None:
         """Go on with the register of a later part of the same stream.

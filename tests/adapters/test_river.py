@@ -340,7 +340,7 @@ def test_the_active_form_of_a_foreign_classifier_is_refused() -> None:
 
 
 def test_the_page_of_adapters_tells_how_many_checks_are_run() -> None:
-    text = (Path(__file__).parent.parent.parent / "docs/adapters.md").read_text()
+    text = (Path(__file__).parent.parent.parent / "docs/how-to/adapters.md").read_text()
     assert f"With River {version('river')}," in text
     for name, model in MODELS.items():
         count = len(list(checks.yield_checks(model)))

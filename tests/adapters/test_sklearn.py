@@ -402,7 +402,7 @@ def test_partial_fit_wants_its_classes_first_and_the_same_ever_after() -> None:
 
 
 def test_the_page_of_adapters_tells_how_many_checks_are_run() -> None:
-    text = (Path(__file__).parent.parent.parent / "docs/adapters.md").read_text()
+    text = (Path(__file__).parent.parent.parent / "docs/how-to/adapters.md").read_text()
     assert f"With scikit-learn {version('scikit-learn')}," in text
     counts = [len(list(estimator_checks_generator(each))) for each in FIXED]
     assert f": {min(counts)} to {max(counts)} checks each." in text

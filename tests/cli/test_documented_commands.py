@@ -17,7 +17,7 @@ import headwater as hw
 from headwater.cli import main
 
 PROJECT = Path(__file__).parents[2]
-PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
 
 BLOCK = re.compile(r"^```(?:sh|bash|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`(headwater [^`]+)`")
@@ -35,6 +35,11 @@ WITHOUT_DATA = {
 PARSED_ONLY = {
     "headwater datasets fetch a9a",
     "headwater serve",
+    "headwater work --kafka localhost:9092 --events plant --answers answers --questions questions"
+    " --decisions decisions --dead dead --db postgresql://localhost/plant",
+    "headwater work --mqtt localhost --events plant/+/events --answers plant/answers"
+    " --questions plant/questions --db plant.db",
+    "headwater serve --db reviews.db --learner Spring --set multiclass=true",
     "headwater label reviews.csv --classes no,yes --out labelled.jsonl --save model.hw",
     "headwater label tasks.jsonl --text text --ignore _input_hash,_task_hash --classes no,yes"
     " --out labelled.jsonl",
@@ -42,7 +47,7 @@ PARSED_ONLY = {
     "headwater label reviews.csv --out labelled.jsonl",
 }
 """What needs the network, or runs until it is stopped: tests/datasets fetches from a folder, and
-tests/service and tests/demo stop it."""
+tests/service, tests/demo and tests/connectors stop it."""
 
 
 ANSWERED_BY_PEOPLE = {"desk.md"}
@@ -181,7 +186,7 @@ def test_commands_named_in_the_text_exist_with_their_options(page: Path) -> None
             parse(line)
 
 
-WRONG = ROW.findall((PROJECT / "docs/command-line.md").read_text())
+WRONG = ROW.findall((PROJECT / "docs/reference/command-line.md").read_text())
 
 
 def test_the_page_says_what_goes_wrong() -> None:

@@ -97,3 +97,15 @@ def test_spark_lines_durations_and_moments() -> None:
 def test_a_finding_is_a_sentence(kind: str, words: str) -> None:
     finding = FeatureFinding(1, 1, 0.0, kind, "a", 60.0, 3_600.0, "b")  # type: ignore[arg-type]
     assert words in sentence(finding, timed=True)
+
+
+@pytest.mark.parametrize(("width", "heads"), [("80", 6), ("140", 8)])
+def test_a_row_of_features_is_one_line_whatever_the_width(
+    model: Path, width: str, heads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    table = said("features", str(model)).partition("Features of all")[0].splitlines()
+    assert len([line for line in table if line.strip()]) == 2 + 2  # head, rule, a and b
+    words = ("feature", "state", "last seen", "arrivals", "share", "once per", "values", "weight")
+    assert sum(word in "\n".join(table) for word in words) == heads
+    assert "…" not in "\n".join(table)

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 import headwater as hw
 from headwater.cli import COMMANDS, main
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "tutorial"
 PAGE = DOCS / "your-own-file.md"
 MACHINES = DOCS / "machines.csv"
 
@@ -221,3 +221,20 @@ def test_help_has_an_example_and_the_most_useful_options_first() -> None:
     assert len(listed) == 12
     assert "--seed" in more
     assert "headwater init FILE" in call("--help").stdout
+
+
+def test_init_sums_up_many_columns_of_numbers_and_names_the_only_column_of_two_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    event = {f"sensor-{n:03d}": n + 0.5 for n in range(100)}
+    lines = [json.dumps(event | {"incident": n % 3 == 0}) for n in range(9)]
+    (tmp_path / "wide.jsonl").write_text("\n".join(lines))
+    finished = call("init", "wide.jsonl")
+    assert finished.exit_code == 0, finished.stderr
+    listed = finished.stdout.splitlines()
+    assert "  and 80 more features that are numbers" in listed
+    assert sum(line.startswith("  sensor-") for line in listed) == 20
+    assert "which one is the label (incident has two values)?" in finished.stdout
+    assert listed[-1] == "Next: headwater init wide.jsonl --label incident --force"
+    assert "and 81 more" in (tmp_path / "headwater.toml").read_text()

@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 import headwater as hw
-from headwater.demo.live_plant import EXPERTS, LEFT, STREAM, LivePlant, make_stream, settings_of
+from headwater.cli.demo import PLANT_SEED
+from headwater.demo.busy_plant import BusyPlant
+from headwater.demo.live_plant import (
+    DAY,
+    EXPERTS,
+    FIRST_DAYS,
+    STREAM,
+    LivePlant,
+    make_plant,
+    make_stream,
+    settings_of,
+)
 from headwater.service.app import create_app
 from headwater.service.settings import Settings
 from service.process import PROGRAM, free_port
@@ -34,12 +45,31 @@ def test_experts_answer_leave_questions_to_the_visitor_and_keep_to_the_allowance
         names = {one.name for one in loop.desk.people()}
         assert names <= {one.name for one in EXPERTS}
         assert names
-        assert loop.desk.waiting() >= LEFT
+        assert loop.desk.waiting() > 0
+        assert {one.time > time.time() - DAY for one in loop.desk.questions("open")} == {True}
         assert loop.allowance is not None
         assert loop.allowance.used <= loop.allowance.allowed
     finally:
         source.close()
         service.close()
+
+
+def test_within_three_minutes_a_visitor_sees_sensors_come_go_silent_change_and_be_replaced() -> (
+    None
+):
+    """And the register finds it, with the plant and the speed of `headwater demo --live`."""
+    plant = make_plant(PLANT_SEED)
+    first = int((plant.times < plant.times[0] + FIRST_DAYS * DAY).sum())
+    busy, register = BusyPlant(plant, first, PLANT_SEED), hw.Register()
+    begun = float(plant.times[first])
+    for time_of_event, (event, _) in zip(plant.times, busy, strict=False):
+        if time_of_event > begun + 180 * 60:
+            break
+        register.observe_one(event, time=float(time_of_event))
+    kinds = {"installed", "failed", "changed unit", "returned", "replaced"}
+    assert kinds <= {one.kind for one in busy.done}
+    found = {one.kind for one in register.findings() if (one.time or 0.0) > begun}
+    assert {"born", "silent", "changed scale", "back", "replaced"} <= found
 
 
 def test_an_expert_works_at_the_experts_hours_only() -> None:

@@ -388,7 +388,7 @@ BAD_CONFIGS = [
     ("[column]\nlabel = 'y'\n", "there is no section [column]; did you mean columns."),
     ("[columns]\nlabel = 'a'\nid = 'a'\n", "[columns]: 'a' has two roles, label and id"),
     ("[columns]\nngrams = 9\n", "[columns]: ngrams must be a whole number from 1 to 5, got 9."),
-    ("[allowance]\nper_day = 'many'\n", "[allowance]: per_day must be a number, got 'many'."),
+    ("[allowance]\nper_day = 'many'\n", "[allowance]: per_day must be a whole number, got 'many'."),
     (
         "[streams]\nlearner = 'Spring'\n",
         "each is a section of its own, [streams.NAME], got 'learner'.",
@@ -428,5 +428,5 @@ def test_a_config_holds_columns_and_what_is_read_later(tmp_path: Path) -> None:
 
 
 def test_the_schema_on_its_page_is_the_one_that_checks() -> None:
-    page = Path(__file__).parents[2] / "docs" / "configuration.md"
+    page = Path(__file__).parents[2] / "docs" / "reference" / "configuration.md"
     assert schema_table() in page.read_text(encoding="utf-8")

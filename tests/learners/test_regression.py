@@ -52,6 +52,7 @@ def test_every_step_is_the_reference_s(
         epsilon=epsilon,
         query=hw.query.Budget(0.4),
         sparsify=hw.sparsify.KeepLargest(share=0.5, l1_radius=2.0) if sparse else None,
+        scale=None,
         intercept=intercept,
         seed=seed,
     )
@@ -129,7 +130,8 @@ def check_errors(
 @given(seed=st.integers(0, 2**32), epsilon=st.sampled_from([0.0, 0.1, 1.0]))
 def test_a_step_ends_on_the_tube(seed: int, epsilon: float) -> None:
     models = [
-        hw.PARegressor(update=update, C=inf, epsilon=epsilon, seed=seed) for update in UPDATES
+        hw.PARegressor(update=update, C=inf, epsilon=epsilon, scale=None, seed=seed)
+        for update in UPDATES
     ]
     for event, truth in rounds(seed, 30):
         for model in models:
@@ -144,7 +146,7 @@ def test_a_step_ends_on_the_tube(seed: int, epsilon: float) -> None:
 def test_losses_are_bounded_if_some_weights_keep_to_the_tube(seed: int) -> None:
     """Σ loss² ≤ R²‖u‖² for PA and |y − u·x| ≤ ε: Crammer et al., section 5."""
     random, epsilon = Random(seed), 0.2
-    model = hw.PARegressor(update="pa", epsilon=epsilon, intercept=False)
+    model = hw.PARegressor(update="pa", epsilon=epsilon, scale=None, intercept=False)
     u: dict[str | int, float] = {}
     total, radius = 0.0, 0.0
     for event, _ in rounds(seed, 60):
@@ -181,7 +183,7 @@ def shares_and_error(update: Any, rule: Any, **stream: Any) -> tuple[float, floa
     asked: dict[bool, list[bool]] = {True: [], False: []}
     errors = []
     for seed in range(4):
-        model = hw.PARegressor(update=update, C=0.1, query=rule, seed=seed)
+        model = hw.PARegressor(update=update, C=0.1, query=rule, scale=None, seed=seed)
         for station, event, truth, label in stations(seed, **stream):
             decision = model.decide_one(event)
             errors.append(abs(decision.margin - truth))
@@ -246,8 +248,8 @@ def test_margin_rules_and_other_updates_are_refused() -> None:
         hw.PARegressor(update="arow")  # type: ignore[arg-type]
 
 
-def test_values_may_come_through_the_running_view() -> None:
-    model = hw.PARegressor(scale="running", C=0.1, epsilon=0.0)
+def test_values_are_scaled_as_they_come() -> None:
+    model = hw.PARegressor(C=0.1, epsilon=0.0)
     random = Random(1)
     errors = []
     for _ in range(3_000):
@@ -257,6 +259,26 @@ def test_values_may_come_through_the_running_view() -> None:
         errors.append(abs(model.margin_one(event) - truth))
         model.learn_one(event, truth)
     assert sum(errors[-500:]) / 500 < 0.6  # always saying 1 would be 1.13 off
+
+
+def mean_error(scale: str | None, *, reversed_at: int, unit_at: int) -> float:
+    """The mean error over the last tenth of a stream whose rule or unit changes."""
+    model, random, errors = hw.PARegressor(scale=scale), Random(2), []
+    for t in range(4_000):
+        a, b = random.gauss(0, 1), random.gauss(0, 1)
+        truth = (1 if t < reversed_at else -1) * (2 * a - b)
+        unit, zero = (1.0, 0.0) if t < unit_at else (1.8, 32.0)
+        event: dict[str | int, float] = {"a": unit * a + zero, "b": 1e-3 * b}
+        errors.append(abs(model.margin_one(event) - truth))
+        model.learn_one(event, truth)
+    return sum(errors[-400:]) / 400
+
+
+def test_a_rule_that_is_reversed_and_a_unit_that_changes_are_followed() -> None:
+    still = mean_error("running", reversed_at=4_000, unit_at=4_000)
+    assert mean_error("running", reversed_at=2_000, unit_at=4_000) < 1.2 * still
+    assert mean_error("running", reversed_at=4_000, unit_at=2_000) < 1.2 * still
+    assert mean_error(None, reversed_at=4_000, unit_at=2_000) > 2 * still
 
 
 def test_a_state_that_does_not_fit_is_refused() -> None:

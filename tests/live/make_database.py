@@ -1,6 +1,6 @@
 """Writes a database of the newest version, for tests/live/databases: run it once per version.
 
-`python tests/live/make_database.py tests/live/databases/0003`
+`python tests/live/make_database.py tests/live/databases/0004`
 """
 
 import json

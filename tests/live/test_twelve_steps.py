@@ -195,6 +195,6 @@ def test_budget_shows_changes_and_ends_an_allowance(headwater: Any) -> None:
     assert "need tz" in headwater("budget", *db, "--per-day", "5", code=2)
     headwater("budget", *db, "--per-day", "5", "--tz", "UTC")
     told = json.loads(headwater("budget", *db, "--per-hour", "2", "--json"))
-    assert told["allowance"] == {"per_day": 5, "per_hour": 2, "tz": "UTC", "reserve": 0.1}
+    assert told["allowance"] == {"per_day": 5, "per_hour": 2, "tz": "UTC", "reserve": 0.3}
     assert told["status"]["left"] == 2
     assert "no allowance" in headwater("budget", *db, "--off")

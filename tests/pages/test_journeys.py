@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,82 @@ def test_answers_wait_in_the_browser_when_the_page_is_closed_without_a_connectio
     logged_in.card()
     logged_in.is_sent()
     assert given_labels(site) == {question: True}
+
+
+def test_undo_reaches_back_to_the_first_card_of_the_day_after_the_page_was_opened_anew(
+    browser: Browser, site: Serving
+) -> None:
+    site.send(20)
+    browser.log_in(site.url, site.token)
+    browser.open(f"{site.url}/s/main/label")
+    asked = []
+    for _ in range(12):
+        asked.append(browser.card())
+        browser.press("1")
+        browser.is_sent()
+    browser.open(f"{site.url}/s/main/label")
+    browser.card()
+    for question in reversed(asked):
+        browser.press(Keys.BACKSPACE)
+        browser.is_sent()
+        assert browser.card() == question
+    assert given_labels(site) == {}
+    browser.press(Keys.BACKSPACE)
+    browser.is_sent()
+    assert "nothing" in browser.text("#said")
+
+
+def test_a_number_is_typed_and_corrected_on_its_page(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path, hw.PARegressor()) as site:
+        for i in range(6):
+            site.plant.receive({"size": float(i)}, id=f"room {i}")
+        browser.screen(DESK)
+        browser.log_in(site.url, site.token)
+        browser.open(f"{site.url}/s/main/label")
+        first = browser.card()
+        browser.press(*"2,5", Keys.ENTER)
+        browser.is_sent()
+        second = browser.card()
+        browser.press("-", "-", Keys.ENTER)
+        assert "not a number" in browser.text("#said")
+        assert browser.card() == second
+        browser.press(Keys.BACKSPACE, Keys.BACKSPACE, "7", Keys.ENTER)
+        browser.is_sent()
+        third = browser.card()
+        browser.press(" ")
+        browser.is_sent()
+        assert len(site.facts("skip")) == 1
+        browser.card()
+        browser.press("4", Keys.ENTER)
+        browser.is_sent()
+        browser.press(Keys.BACKSPACE)
+        browser.is_sent()
+        assert given_labels(site) == {first: 2.5, second: 7.0}
+        assert third not in given_labels(site)
+        browser.press("g")
+        assert browser.text(".guess").startswith("The model")
+        event = next(r.event for r in site.plant.desk.questions(None) if r.question == first)
+        browser.open(f"{site.url}/s/main/events/{str(event).replace(' ', '%20')}")
+        browser.type("#right", "3")
+        browser.press(Keys.ENTER)
+        browser.wait("document.querySelector('#p-people + .figure bdi')?.textContent === '3'")
+        assert given_labels(site)[first] == 3.0
+
+
+def test_times_are_shown_in_the_zone_of_the_viewer(logged_in: Browser, site: Serving) -> None:
+    logged_in.driver.execute_cdp_cmd(
+        "Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kathmandu"}
+    )
+    try:
+        logged_in.open(f"{site.url}/s/main/label")
+        logged_in.card()
+        at = logged_in.run("return Number(document.querySelector('.card time').dataset.at)")
+        there = datetime.fromtimestamp(at, timezone(timedelta(hours=5, minutes=45)))
+        assert logged_in.text(".card time").endswith(there.strftime("%H:%M:%S"))
+        logged_in.open(f"{site.url}/s/main/events/event%200")
+        assert logged_in.run("return document.querySelector('time').title").startswith("Asia/")
+    finally:
+        logged_in.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
 
 
 def test_two_people_at_once_never_have_the_same_card(browser: Browser, site: Serving) -> None:
@@ -253,8 +330,11 @@ def test_axe_finds_nothing_serious_on_any_page(
             logged_in.card()
         logged_in.run(source)
         found = logged_in.driver.execute_async_script(
-            """axe.run().then(({violations}) => arguments[0](
-                 violations.map((one) => [one.impact, one.id, one.nodes[0].html])))"""
+            """const done = arguments[0];  // colours are judged when nothing fades any more
+               Promise.all(document.getAnimations().map((one) => one.finished))
+                 .then(() => axe.run())
+                 .then(({violations}) => done(
+                   violations.map((one) => [one.impact, one.id, one.nodes[0].html])));"""
         )
         serious = [one for one in found if one[0] in ("serious", "critical")]
         assert not serious, f"{address}: {serious}"

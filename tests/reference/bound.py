@@ -1,4 +1,4 @@
-"""A bound on the names that are kept, in plain Python; docs/memory.md has the rules.
+"""A bound on the names that are kept, in plain Python; docs/how-to/memory.md has the rules.
 
 A bounded step is the step without a bound, on the names that find a place; afterwards names go.
 """

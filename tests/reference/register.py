@@ -111,7 +111,8 @@ class Scale:
     welcome: int = 0  # values that extend the range whatever they are
     block_since: float = 0.0
     block_values: int = 0
-    block_mean: float = 0.0
+    block_first: float = 0.0  # from which the block's values are counted
+    block_sum: float = 0.0
     block_squares: float = 0.0
     blocks: int = 0
     levels: Moments = field(default_factory=Moments)
@@ -138,16 +139,18 @@ class Scale:
 
     def add_to_block(self, x: float, time: float, cycle: float, timed: bool) -> bool:
         if self.block_values == 0:
-            self.block_since = time
+            self.block_since, self.block_first = time, x
         self.block_values += 1
-        delta = x - self.block_mean
-        self.block_mean += delta / self.block_values
-        self.block_squares += delta * (x - self.block_mean)
+        away = x - self.block_first
+        self.block_sum += away
+        self.block_squares += away * away
         full = BLOCK if timed else BLOCK_UNTIMED
         if self.block_values < full or time - self.block_since < cycle:
             return False
-        level, spread = self.block_mean, sqrt(self.block_squares / self.block_values)
-        self.block_values, self.block_mean, self.block_squares = 0, 0.0, 0.0
+        away = self.block_sum / self.block_values
+        level = self.block_first + away
+        spread = sqrt(max(self.block_squares / self.block_values - away * away, 0.0))
+        self.block_values, self.block_sum, self.block_squares = 0, 0.0, 0.0
         if spread == 0:
             return False
         if self.blocks >= BLOCKS and self.distance(level, log(spread)) > FAR * (1 + self.changes):
@@ -227,8 +230,6 @@ class Entry:
     times: Gaps = field(default_factory=Gaps)
     generation: int = 0
     generation_since: float = 0.0
-    patience_events: float = inf
-    patience_time: float = inf
     watched: bool = False
     silent: bool = False
     gone: bool = False
@@ -250,7 +251,8 @@ class Register:
         self.watched = 0  # features whose absence is looked at,
         self.watched_before = 0  # before this event: the order of its features does not matter
         self.evicted = 0
-        self.newborns: dict[Name, list[tuple[int, float]]] = {}  # least recently seen first
+        self.newborns: dict[Name, list[tuple[int, float]]] = {}
+        self.new: list[tuple[Name, list[tuple[int, float]]]] = []  # newborns of this event
         self.findings: list[tuple[Any, ...]] = []
 
     def observe(self, x: dict[Name, float], time: float | None = None) -> None:
@@ -276,6 +278,11 @@ class Register:
             entry = by_name[name]
             found += self.arrive(entry, x[name], now, name in new)
             self.watch_newborn(entry, x[name], now)
+        for name, seen in self.new:  # after those that are newborns already
+            if len(self.newborns) >= NEWBORNS:
+                del self.newborns[self.oldest_first()[0]]
+            self.newborns[name] = seen
+        self.new.clear()
         for entry in self.entries:
             found += self.look_at_absent(entry, now)
         kinds = ["born", "back", "scale", "stuck", "silent", "gone", "replaced"]
@@ -297,7 +304,7 @@ class Register:
             entry.early = [(self.events, now)]
         else:
             gap, pause = float(self.events - entry.last_event), now - entry.last_time
-            was_silent = entry.silent
+            was_silent, patience = entry.silent, self.patience_in_time(entry)
             entry.count += 1
             n = entry.count - 1
             if was_silent:
@@ -306,7 +313,7 @@ class Register:
                 entry.silent = entry.gone = False
                 entry.since_back = ESTABLISHED
                 entry.scale.welcome = ESTABLISHED
-                find("back", entry.patience_time, pause)
+                find("back", patience, pause)
             else:
                 entry.events.add(gap, n)
                 entry.times.add(pause, n)
@@ -334,13 +341,20 @@ class Register:
         entry.value = value
         entry.last_event, entry.last_time = self.events, now
         entry.kept = [*entry.kept, (self.events, value)][-KEPT:]
-        if entry.watched:
-            spreads = SPREADS + SPREADS_DOUBLED * (max(self.watched_before, 1).bit_length() - 1)
-            entry.patience_events = max(entry.events.patience(spreads), FEWEST_EVENTS)
-            entry.patience_time = entry.times.patience(spreads)
-            if now - entry.first_time < YOUNG * self.cycle:
-                entry.patience_time = max(entry.patience_time, YOUNG_PATIENCE * self.cycle)
         return found
+
+    def spreads(self) -> float:
+        return SPREADS + SPREADS_DOUBLED * (max(self.watched_before, 1).bit_length() - 1)
+
+    def patience_in_events(self, entry: Entry) -> float:
+        """A longer absence is unusual."""
+        return max(entry.events.patience(self.spreads()), FEWEST_EVENTS)
+
+    def patience_in_time(self, entry: Entry) -> float:
+        patience = entry.times.patience(self.spreads())
+        if entry.last_time - entry.first_time < YOUNG * self.cycle:
+            return max(patience, YOUNG_PATIENCE * self.cycle)
+        return patience
 
     def turn_generation(self, entry: Entry, now: float) -> None:
         entry.generation += 1
@@ -371,12 +385,16 @@ class Register:
     def watch_newborn(self, entry: Entry, value: float, now: float) -> None:
         if entry.count > WATCHED or not self.is_late(entry.first_event, entry.first_time):
             return
-        if entry.name not in self.newborns and entry.count > 1:
-            return
-        seen = self.newborns.pop(entry.name, [])
-        if entry.count == 1 and len(self.newborns) >= NEWBORNS:
-            del self.newborns[next(iter(self.newborns))]
-        self.newborns[entry.name] = [*seen, (self.events, value)]
+        if entry.count == ESTABLISHED:
+            self.new.append((entry.name, list(entry.kept)))
+        elif entry.name in self.newborns:
+            seen = self.newborns.pop(entry.name)
+            self.newborns[entry.name] = [*seen, (self.events, value)]
+
+    def oldest_first(self) -> list[Name]:
+        """The newborns, those seen longest ago first."""
+        ids = {entry.name: entry.id for entry in self.entries}
+        return sorted(self.newborns, key=lambda name: (self.newborns[name][-1][0], ids[name]))
 
     def look_at_absent(self, entry: Entry, now: float) -> list[tuple[Any, ...]]:
         if not entry.watched or entry.last_event == self.events:
@@ -384,8 +402,8 @@ class Register:
         gap, pause = float(self.events - entry.last_event), now - entry.last_time
 
         def beyond(factor: float) -> bool:
-            late = gap > factor * entry.patience_events
-            return late and pause > factor * entry.patience_time
+            late = gap > factor * self.patience_in_events(entry)
+            return late and pause > factor * self.patience_in_time(entry)
 
         found: list[tuple[Any, ...]] = []
 
@@ -406,10 +424,10 @@ class Register:
     def successor(self, entry: Entry) -> tuple[float, Name] | None:
         """The newborn that measures what a silent feature measured."""
         best: tuple[float, Name] | None = None
-        for name, seen in self.newborns.items():
+        for name in self.oldest_first():
             if name == entry.name:
                 continue
-            by_event = dict(seen)
+            by_event = dict(self.newborns[name])
             pairs = [(x, by_event[event]) for event, x in entry.kept if event in by_event]
             r = likeness(pairs)
             if r is not None and (best is None or abs(r) > abs(best[0])):

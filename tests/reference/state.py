@@ -1,4 +1,4 @@
-"""Everything a linear learner knows, and how it is read from a model file (docs/model-file.md)."""
+"""Everything a linear learner knows, read from a model file (docs/internals/model-file.md)."""
 
 import json
 import struct

@@ -268,7 +268,7 @@ def test_a_fault_is_logged_and_not_described_to_strangers(
 
 
 def test_every_code_is_in_the_documentation() -> None:
-    page = Path(__file__).parent.parent.parent / "docs" / "service-api.md"
+    page = Path(__file__).parent.parent.parent / "docs" / "reference" / "service-api.md"
     assert codes_table() in page.read_text()
 
 

@@ -17,10 +17,10 @@ import pytest
 from click.testing import CliRunner
 
 import headwater as hw
-from headwater.cli import label as command
 from headwater.cli import main
 from headwater.service.app import create_app
 from headwater.service.file_feed import AHEAD, STREAM, FileFeed, LabelledFile, fingerprint, texts_of
+from headwater.service.file_stream import open_stream
 from headwater.service.settings import Settings
 from service.process import PROGRAM
 
@@ -164,7 +164,9 @@ def test_two_people_answer_and_every_row_has_a_label_that_says_where_it_is_from(
     assert "240 answers about" in end
     assert "By ada 120, bob 120." in end
     assert re.search(r"wrong in [\d.]+% of the rows \([\d.]+% to [\d.]+% with 95 % confid", end)
-    assert re.search(r"The last 100 answers changed [\d.]+% of the predictions: another", end)
+    assert re.search(
+        r"The last 100 answers changed [\d.]+% of the predictions\. Another hundred", end
+    )
 
     lines = labels_in(file.with_name("labelled.jsonl"))
     assert [one["id"] for one in lines] == list(notes)
@@ -311,8 +313,8 @@ def test_a_row_whose_id_came_before_is_named_and_nothing_is_served_on(
         (["nowhere.csv"], "nowhere.csv: No such file"),
         (["empty.csv"], "empty.csv: it is empty; expected a header"),
         (["header.csv"], "header.csv: it is empty; there are no rows to label."),
-        (["days.csv", "--classes", "yes"], "--classes: expected two names or more"),
-        (["days.csv", "--classes", "yes,yes"], "--classes: expected two names or more"),
+        (["days.csv", "--classes", "yes"], "classes: expected two names or more"),
+        (["days.csv", "--classes", "yes,yes"], "classes: expected two names or more"),
         (["days.csv", "--budget", "2"], "label_rate"),
         (["days.csv", "--out", "days.csv"], "--out: days.csv is also read here"),
         (["days.csv", "--save", "no/model.hw"], "--save: no/model.hw cannot be written"),
@@ -333,7 +335,7 @@ def test_a_mistake_gets_a_sentence_and_makes_no_database(
     with hw.live.open("other.db", learner=hw.PAA()) as plant:
         plant.receive({"rain": 1.0}, id="monday")
     events = hw.open("first.csv", columns=hw.Columns())
-    command._begin(events, Path("known.db"), None, "no,yes", None, 0)
+    open_stream(events, Path("known.db"), ("no", "yes"), None, 0, print)
     said = CliRunner().invoke(main, ["label", *words])
     assert said.exit_code == 2, said.output
     assert sentence in said.output

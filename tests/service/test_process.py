@@ -72,10 +72,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_second_service_on_the_database_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    with Served(tmp_path / "plant.db"):
-        second = run("serve", "--db", str(tmp_path / "plant.db"), "--port", str(free_port()))
+    database = str(tmp_path / "plant.db")
+    with Served(database) as served:
+        second = run("serve", "--db", database, "--port", str(free_port()))
+        place = f"{database} is held by process {served.process.pid}, which serves {served.url};"
     assert second.returncode == 2
-    assert "is held by process" in second.stderr
+    assert f"{place} stop it first, or send to that address." in second.stderr
     assert len(second.stderr.splitlines()) == 1
 
 

@@ -25,7 +25,7 @@ from headwater.service.settings import Settings, read_settings
 from service.process import PROGRAM, Served, free_port
 from service.running import running
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
+DOCS = Path(__file__).parent.parent.parent / "docs" / "operate"
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHECKED = """set -euo pipefail
 curl() { command curl --fail-with-body "$@"; }
@@ -131,4 +131,4 @@ def test_the_file_of_the_page_makes_its_streams(tmp_path: Path) -> None:
 
 
 def test_every_route_stands_in_its_page() -> None:
-    assert routes_table(OPERATIONS) in (DOCS / "service-api.md").read_text()
+    assert routes_table(OPERATIONS) in (DOCS.parent / "reference" / "service-api.md").read_text()

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import ParameterError
+from headwater.service.service import Service
 from headwater.service.settings import KEYS, PREFIX, Settings, read_settings
+from headwater.service.stream_settings import StreamSettings
 
 
 def test_every_setting_is_a_key_of_the_file() -> None:
@@ -42,3 +44,54 @@ def test_a_wrong_setting_is_said_with_its_place(
     path.write_text(file)
     with pytest.raises(ParameterError, match=words):
         read_settings(path, environment)
+
+
+def config(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "headwater.toml"
+    path.write_text(text)
+    return path
+
+
+def test_an_allowance_of_the_file_bounds_every_stream_also_those_made_later(tmp_path: Path) -> None:
+    file = config(tmp_path, '[allowance]\nper_day = 5\ntz = "UTC"\n[streams.north]\n')
+    settings = read_settings(file, {}, database=str(tmp_path / "plant.db"))
+    service = Service(settings)
+    try:
+        made = StreamSettings(allowance=service.allowance)
+        service.open_stream("later", made.build(), made)
+        for name in ("north", "later"):
+            loop = service.stream(name)
+            asked = sum(loop.receive({"x": float(n)}).asked for n in range(300))
+            assert 0 < asked <= 5
+            assert loop.allowance is not None
+            assert loop.allowance.allowed == 5
+    finally:
+        service.close()
+
+
+def test_an_allowance_and_labels_of_the_file_that_cannot_be_are_said(tmp_path: Path) -> None:
+    for text, words in (
+        ("[allowance]\nper_day = 5", r"\[allowance\]: Allowance: per_day, .* need tz"),
+        ("[streams.main]\nlabels = 'some'", "labels must be 'asked' or 'all', got 'some'"),
+        (
+            "[allowance]\nper_hour = 5\n[streams.main]\nlearner = 'OLSF'",
+            "an allowance needs a learner whose query rule takes a rate",
+        ),
+    ):
+        settings = read_settings(config(tmp_path, text), {}, database=str(tmp_path / "plant.db"))
+        with pytest.raises(ParameterError, match=words):
+            Service(settings)
+
+
+def test_a_stream_of_the_file_whose_labels_all_come(tmp_path: Path) -> None:
+    text = "[streams.main]\nlabels = 'all'\nanswer_within = '7 days'"
+    settings = read_settings(config(tmp_path, text), {}, database=str(tmp_path / "plant.db"))
+    service = Service(settings)
+    try:
+        loop = service.stream("main")
+        for number in range(20):
+            loop.receive({"x": float(number % 3)}, id=number)
+            loop.label(number, number % 3 == 0)
+        assert loop.quality().labels == 20
+    finally:
+        service.close()

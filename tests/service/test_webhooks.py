@@ -7,12 +7,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+import headwater as hw
+from headwater.register import FindingKind
 from headwater.service import webhooks
 from service.process import free_port
 from service.running import Running, code, running
@@ -142,6 +145,38 @@ def test_a_webhook_is_dropped(one: Running) -> None:
         one.admin.post(EVENTS, json={"features": {"x": 1.0}})
         assert one.admin.get("/v1/webhooks").json() == []
         assert receiver.got == []
+
+
+def test_a_webhook_is_told_what_happens_to_features_each_finding_once(tmp_path: Path) -> None:
+    """`b` dies after 200 hours; it is gone after a restart of the service."""
+    alone = hw.Register()
+    events = [{"a": n % 7, "b": n % 5} if n < 200 else {"a": n % 7} for n in range(300)]
+    for number, x in enumerate(events):
+        alone.observe_one(x, number * 3_600.0)
+    silent, gone = alone.findings()
+    with receiving() as receiver:
+        for first, last in ((0, silent.event + 1), (silent.event + 1, 300)):
+            with running(tmp_path / "plant.db", hw.Linear(track=True)) as one:
+                if not first:
+                    add(one, receiver.url, "feature.silent", "feature.gone")
+                plant = one.service.stream("main")
+                for number in range(first, last):
+                    plant.receive(events[number], time=number * 3_600.0)
+                wait_until(partial(has, receiver, 2 if first else 1))
+    assert [(one["kind"], one["feature"], one["number"], one["event"]) for one in receiver.got] == [
+        ("feature.silent", "b", silent.number, silent.event),
+        ("feature.gone", "b", gone.number, gone.event),
+    ]
+    assert receiver.got[0]["id"] == f"feature.silent/main:{silent.number}"
+
+
+def has(receiver: Receiver, count: int) -> bool:
+    return len(receiver.got) == count
+
+
+def test_every_kind_of_finding_is_a_kind_of_webhook() -> None:
+    kinds = {f"feature.{kind}".replace(" ", "_") for kind in get_args(FindingKind)}
+    assert kinds == {kind for kind in get_args(webhooks.Kind) if kind.startswith("feature.")}
 
 
 def test_pauses_grow_to_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:

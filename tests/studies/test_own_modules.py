@@ -16,7 +16,7 @@ from headwater.studies.plan_file import read_study
 
 pytest.importorskip("joblib")
 
-PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
+PAGE = Path(__file__).parents[2] / "docs" / "papers" / "studies.md"
 COMMAND = "from headwater.cli import main; main()"
 
 
@@ -26,7 +26,7 @@ def block(language: str) -> str:
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """The study of docs/studies.md, a little shorter, in a folder of its own."""
+    """The study of docs/papers/studies.md, a little shorter, in a folder of its own."""
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "mine.py").write_text("import mine_too\n" + block("python"))

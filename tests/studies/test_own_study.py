@@ -44,8 +44,8 @@ def run_study(folder: Path, page: str, *options: str) -> str:
 
 def test_a_learner_written_in_python_runs_beside_flls_ii_as_its_page_shows(tmp_path: Path) -> None:
     pytest.importorskip("joblib")
-    said = [line.split() for line in run_study(tmp_path, "own-learners.md").splitlines()]
-    shown = [line.split() for line in block("own-learners.md", "text").splitlines()]
+    said = [line.split() for line in run_study(tmp_path, "how-to/own-learners.md").splitlines()]
+    shown = [line.split() for line in block("how-to/own-learners.md", "text").splitlines()]
     assert [line[:2] for line in shown] == [
         ["data", "set"],
         ["sensors", "Hinge"],
@@ -55,7 +55,7 @@ def test_a_learner_written_in_python_runs_beside_flls_ii_as_its_page_shows(tmp_p
 
 
 def test_the_learner_of_the_page_has_fifteen_lines() -> None:
-    module = block("own-learners.md", "python")
+    module = block("how-to/own-learners.md", "python")
     lines = module[module.index("class Hinge") : module.index("def sensors")].splitlines()
     assert len([line for line in lines if line.strip()]) <= 15
 
@@ -63,10 +63,10 @@ def test_the_learner_of_the_page_has_fifteen_lines() -> None:
 def test_a_data_set_and_a_learner_of_one_s_own_take_less_than_twenty_lines(tmp_path: Path) -> None:
     pytest.importorskip("joblib")
     pytest.importorskip("matplotlib")
-    module, study = block("studies.md", "python"), block("studies.md", "toml")
+    module, study = block("papers/studies.md", "python"), block("papers/studies.md", "toml")
     lines = [line for line in (module + study).splitlines() if line.strip()]
     assert len(lines) < 20
-    assert "careful" in run_study(tmp_path, "studies.md", "--repeats", "2")
+    assert "careful" in run_study(tmp_path, "papers/studies.md", "--repeats", "2")
     with (tmp_path / "mine-results" / "table.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["algorithm"] for row in rows] == ["careful", "careful", "FLLS-II", "FLLS-II"]

@@ -59,16 +59,17 @@ def test_learners_are_compared_pair_by_pair_and_by_the_labels_they_need(store: R
     pairs, level, needed, numbers = tables(store.study, store)
     assert pairs.table.head == (
         *("algorithm", "asked %", "data sets", "mean", "PAA", "difference", "better", "worse"),
+        *("p", "Holm p"),
     )
     # At 5 % RPA is better by .02 on vote (t = .02/(.005/√3) = 6.9, p = .02) and worse on wdbc.
     assert pairs.table.rows == (
-        ("RPA", "5", "2", "0.760", "0.800", "-0.040", "1", "1"),
-        ("RPA", "10", "2", "0.835", "0.875", "-0.040", "1", "1"),
+        ("RPA", "5", "2", "0.760", "0.800", "-0.040", "1", "1", "1", "1"),
+        ("RPA", "10", "2", "0.835", "0.875", "-0.040", "1", "1", "1", "1"),
     )
     # Against PAA at 10 %, whose means are .85 and .90, RPA at 5 % is worse on both.
     assert level.table.rows == (
-        ("RPA", "5", "2", "0.760", "0.875", "-0.115", "0", "2"),
-        ("RPA", "10", "2", "0.835", "0.875", "-0.040", "1", "1"),
+        ("RPA", "5", "2", "0.760", "0.875", "-0.115", "0", "2", "0.5", "1"),
+        ("RPA", "10", "2", "0.835", "0.875", "-0.040", "1", "1", "1", "1"),
     )
     # On vote RPA reaches .85 at .05 + .05·(.85 − .82)/(.92 − .82) = 6.5 %.
     assert needed.table.rows == (

@@ -69,6 +69,39 @@ class _RiverEstimator(base.Estimator):
         """
         return self._learner
 
+    def debug_one(self, x: Event) -> str:
+        """What each feature adds to the prediction of an event, as a table. Changes nothing.
+
+        A pipeline's `debug_one(x)` shows it below its transformers.
+
+        Examples
+        --------
+        >>> from headwater.adapters import river as hw_river
+        >>> model = hw_river.PAA()
+        >>> model.learn_one({"rain": 1.0, "wind": 0.5}, True)
+        >>> print(model.debug_one({"rain": 2.0, "sun": 1.0}))
+        feature  value  contribution
+        rain         2           1.6
+        sun          1             0
+        margin                   1.6
+        prediction: True
+        """
+        event = _read(x)
+        found = self._learner.explain_one(event)
+        rows = [("feature", "value", "contribution")]
+        for name, added in found.contributions.items():
+            value = event.get(name, "")
+            shown = f"{value:.4g}" if isinstance(value, (int, float)) else str(value)
+            rows.append((str(name), shown, f"{added:.4g}"))
+        rows.append(("margin", "", f"{found.margin:.4g}"))
+        first, second, third = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines = [f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows]
+        return "\n".join([*lines, f"prediction: {self.predict_one(x)!r}"])
+
+    def predict_one(self, x: Event) -> Any:
+        """The prediction."""
+        raise NotImplementedError
+
     @property
     def _raw_memory_usage(self) -> int:
         return int(super()._raw_memory_usage) + len(self._learner.to_bytes())
@@ -150,7 +183,8 @@ class _Classifier(_RiverEstimator, base.MiniBatchClassifier):
         if not self._spells:
             return predicted
         labels = _spelled(self._pair)
-        return pd.Series([labels[side] for side in predicted.tolist()], index=X.index)
+        index = getattr(X, "index", None) if isinstance(X, pd.DataFrame) else None
+        return pd.Series([labels[side] for side in predicted.tolist()], index=index)
 
     def predict_proba_many(self, X: "pd.DataFrame") -> "pd.DataFrame":
         """`predict_proba_one` of each row, one column per label."""
@@ -160,8 +194,10 @@ class _Classifier(_RiverEstimator, base.MiniBatchClassifier):
         if not self._spells:
             return table
         labels = _spelled(self._pair)
+        if not isinstance(table, pd.DataFrame):  # of a list of dicts
+            table = pd.DataFrame(table)
         if labels[0] == labels[1]:
-            return pd.DataFrame(1.0, index=X.index, columns=pd.Index(labels[:1]))
+            return pd.DataFrame(1.0, index=table.index, columns=pd.Index(labels[:1]))
         return table.set_axis(pd.Index(labels), axis=1)
 
 
@@ -337,7 +373,9 @@ class PARegressor(_RiverEstimator, base.MiniBatchRegressor, kind=regression.PARe
     Examples
     --------
     >>> from headwater.adapters import river as hw_river
-    >>> model = hw_river.PARegressor(update="pa", epsilon=0.5, intercept=False)
+    >>> model = hw_river.PARegressor(
+    ...     update="pa", epsilon=0.5, scale=None, intercept=False
+    ... )
     >>> model.learn_one({"rain": 2.0}, 10.5)
     >>> model.predict_one({"rain": 3.0, "wind": 1.0})
     15.0

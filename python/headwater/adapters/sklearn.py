@@ -32,7 +32,7 @@ from headwater.learners.fesl import FESL
 from headwater.learners.linear import Linear
 from headwater.learners.regression import PARegressor
 from headwater.learners.spring import Spring
-from headwater.parameters import COUNT, argument_limits
+from headwater.parameters import COUNT, argument_limits, did_you_mean
 from headwater.rules.update import Update
 from headwater.types import Name
 
@@ -88,7 +88,10 @@ class _SklearnEstimator(BaseEstimator):
         """The rows of X; those of a later batch must fit the first."""
         columns = _named_columns(X)
         is_named = columns is not None
-        if self.feature_space == "open":
+        is_open = self.feature_space == "open" or batches.is_events(X)  # dicts have names only
+        if first:
+            self._is_open = is_open
+        if is_open or getattr(self, "_is_open", False):
             was_named = hasattr(self, "feature_names_in_")
             if not first and is_named != was_named:
                 met, came = ("names" if known else "no names" for known in (was_named, is_named))
@@ -98,7 +101,7 @@ class _SklearnEstimator(BaseEstimator):
                     " which column is which."
                 )
             if is_named:
-                (indptr, indices, data, width), listed = frames.read_frame(X, None)
+                (indptr, indices, data, width), listed = batches.read_named(X, None)
                 shape = len(indptr) - 1, width
                 arrays = scipy.sparse.csr_array((data, indices, indptr), shape=shape)
                 return InputRows(arrays, listed, columns)
@@ -112,12 +115,14 @@ class _SklearnEstimator(BaseEstimator):
                 reset=first,
             )
         except ValueError as error:
-            if is_named and "could not convert string to float" in str(error):
-                raise EventError(
-                    f"X: {error}. Columns of text or categories need feature_space='open', which"
-                    " makes indicators of them, or an encoder before this estimator."
-                ) from None
-            raise
+            if "could not convert string to float" not in str(error):
+                raise
+            cure = "an encoder before this estimator, such as OneHotEncoder"
+            if is_named:
+                cure = f"feature_space='open', which makes indicators of them, or {cure}"
+            else:
+                cure = f"names: give a DataFrame and feature_space='open', or put {cure}"
+            raise EventError(f"X: {error}. Columns of text or categories need {cure}.") from None
         fitted = getattr(self, "feature_names_in_", None)
         return InputRows(rows, None if fitted is None else fitted.tolist())
 
@@ -193,7 +198,9 @@ class _SklearnEstimator(BaseEstimator):
 
 
 def _named_columns(X: Any) -> list[str] | None:
-    """The columns of a frame whose names are texts; None: there are no such names."""
+    """The columns of a frame, or names of dicts, that are texts; None: there are no such names."""
+    if batches.is_events(X):
+        return list(dict.fromkeys(str(name) for event in X for name in event))
     if not frames.is_frame(X):
         return None
     is_pyarrow = frames.library_of(X) == "pyarrow"
@@ -452,6 +459,8 @@ class HeadwaterRegressor(RegressorMixin, _SklearnEstimator):
     ----------
     algorithm
         `"PARegressor"`, or one of FESL's names in `headwater.names()`, with its square loss.
+        PARegressor takes the columns as they are: scale them before, as is usual here, or pass
+        `params={"scale": "running"}`.
     C
         The algorithm's parameter of that name; None: its default.
     params
@@ -537,7 +546,7 @@ class HeadwaterRegressor(RegressorMixin, _SklearnEstimator):
         """A fresh learner."""
         given |= {"seed": self._seed()}
         if self.algorithm == "PARegressor":
-            return _made(PARegressor, given)
+            return _made(PARegressor, {"scale": None} | given)
         learner = named(self.algorithm, **given)
         if not isinstance(learner, FESL):
             raise ParameterError(
@@ -573,6 +582,7 @@ def _made(kind: type[Learner], given: dict[str, Any]) -> Learner:
     for name in given:
         if name not in known:
             raise ParameterError(
-                f"{kind.__name__}: there is no parameter {name!r}; it has {', '.join(known)}."
+                f"{kind.__name__}: there is no parameter {name!r}"
+                + did_you_mean(name, known, f"; it has {', '.join(known)}.")
             )
     return kind(**given)

@@ -19,6 +19,7 @@ COMMANDS = {
     "init": "Look at a file of events, propose what its columns are for, and write headwater.toml.",
     "run": "Run a learner over a file of events: predict each, learn every label that is there.",
     "serve": "Serve live streams over HTTP: events in, predictions and questions out.",
+    "work": "Take events from Kafka or MQTT: predict each, send questions, learn from answers.",
     "label": "Label a file: answer some questions in a browser, and a model does the rest.",
     "ask": "List the open questions of a live stream, for those who can answer them.",
     "answer": "Take answers to the questions of a live stream from a file.",

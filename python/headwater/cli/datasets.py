@@ -18,7 +18,10 @@ in_folder = click.option(
 )
 
 
-@click.group(invoke_without_command=True)
+@click.group(
+    invoke_without_command=True,
+    epilog="\b\nExample:\n  headwater datasets\n  headwater datasets fetch a8a",
+)
 @in_folder
 @click.option("--json", "as_json", is_flag=True, help="The whole registry as JSON.")
 @click.pass_context

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from headwater.demo.five_learners import Demo
 
-PLANT_SEED = 2
-"""A plant with an event every five minutes, in which there is much to see."""
+PLANT_SEED = 7
+"""A plant in which there is much to see within three minutes."""
 
 
 @click.command(cls=Command, example="headwater demo --seed 1")

@@ -1,7 +1,6 @@
 """`headwater demo --live`."""
 
 import os
-import socket
 import sys
 import tempfile
 import threading
@@ -13,18 +12,17 @@ import click
 from headwater.cli.mistakes import Mistake
 
 try:
-    from headwater.demo.live_plant import DAYS, STREAM, LivePlant, make_stream, settings_of
+    from headwater.demo.live_plant import STREAM, LivePlant, make_plant, make_stream, settings_of
     from headwater.service.app import create_app
-    from headwater.service.server import Server
+    from headwater.service.server import Server, free_port
     from headwater.service.settings import Settings
-    from headwater.streams import Plant
 except ImportError as error:
     raise Mistake(f"{error}") from None
 
 
 def run_plant(seed: int, minutes: float | None, speed: float, port: int) -> None:
     """Run the plant, its experts and the pages until the time is up or Ctrl-C is pressed."""
-    plant = Plant(DAYS, seed=seed)
+    plant = make_plant(seed)
     with tempfile.TemporaryDirectory(prefix="headwater-demo-") as folder:
         url = str(Path(folder, "plant.db"))
         make_stream(url, seed)
@@ -33,23 +31,27 @@ def run_plant(seed: int, minutes: float | None, speed: float, port: int) -> None
         service = app.state.service
         visitor = service.access.add_person("you", ["admin"])
         code, _ = service.access.invite(visitor)
-        source = LivePlant(plant, service, speed=speed, seed=seed)
+        address = f"http://127.0.0.1:{settings.port}"
 
-        def ready(port: int) -> None:
-            address = f"http://127.0.0.1:{port}"
-            click.echo(f"A plant with {len(plant.sensors)} sensors, at {speed:g} times real time.")
+        def begun() -> None:
             click.echo(f"Label:      {address}/login#{code}")
             click.echo(f"Dashboard:  {address}/s/{STREAM}/")
             click.echo(f"The link logs you in once, within ten minutes; later: {service.new_token}")
             if minutes is None:
                 click.echo("Stop by Ctrl-C; nothing is kept.")
+            else:
+                timer.start()
+            sys.stdout.flush()
+
+        source = LivePlant(plant, service, speed=speed, seed=seed, begun=begun)
+
+        def ready(port: int) -> None:
+            click.echo(f"A plant with {len(plant.sensors)} sensors, at {speed:g} times real time.")
             source.start()
 
         server = Server(app, ready)
         timer = threading.Timer((minutes or 0) * 60, _stop, [server])
-        if minutes is not None:
-            timer.daemon = True
-            timer.start()
+        timer.daemon = True
         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):  # the log of requests
             try:
                 server.run()
@@ -64,16 +66,3 @@ def run_plant(seed: int, minutes: float | None, speed: float, port: int) -> None
 
 def _stop(server: Server) -> None:
     server.should_exit = True
-
-
-def free_port(command: str, port: int) -> int:
-    """This port, or another one if it is taken."""
-    for wanted in (port, 0):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", wanted))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
-    raise Mistake(f"{command}: no port is free, not even another than {port}.")

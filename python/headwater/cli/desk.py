@@ -229,7 +229,7 @@ ALLOWANCE = (
     click.option("--burst", type=click.IntRange(min=1), help="Questions in a minute."),
     click.option("--hours", metavar="SPAN", help="When people work: 08:00-17:00."),
     click.option("--tz", metavar="ZONE", help="The time zone: Europe/Berlin."),
-    click.option("--reserve", type=float, help="Share that measures quality.  [default: 0.1]"),
+    click.option("--reserve", type=float, help="Share that measures quality.  [default: 0.3]"),
 )
 
 

@@ -1,5 +1,6 @@
 """`headwater diff`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ def _difference(a: Learner, b: Learner, top: int) -> dict[str, Any]:
     }
 
 
-def _held(features: list[Feature]) -> list[Name]:
+def _held(features: Sequence[Feature]) -> list[Name]:
     """The features that have a weight."""
     return list(dict.fromkeys(weight.name for weight in weights_of(features)))
 

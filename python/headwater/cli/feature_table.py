@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.cli.knowledge import number, print_line, spelled
 from headwater.cli.printing import drawn
 from headwater.register import FeatureFinding, FeatureLife, Register
-from headwater.types import TextTable
+from headwater.types import Name, TextTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 BARS = "▁▂▃▄▅▆▇█"
 SPARKS = 24
 """Values of a spark line in a table."""
-UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
+WeightHistory = dict[Name, list[tuple[float, float]]]
+"""(time, weight) at each moment at which a feature was among the heaviest, by name."""
+UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0), ("ms", 0.001))
+WIDE = 120
+"""Characters of a terminal that has room for every column."""
+WIDE_ONLY = {"share", "once per", "", "over time"}
+"""Columns that a narrower one goes without; `--json` has them all."""
 
 
 def spark(values: Sequence[float]) -> str:
@@ -116,34 +122,30 @@ def print_findings(console: "Console", register: Register, top: int) -> None:
     console.print(drawn(TextTable(("when", "feature", "finding", ""), tuple(rows))))
 
 
-def print_lives(console: "Console", lives: Sequence[FeatureLife], timed: bool) -> None:
-    """One row per feature."""
-    rows = [
-        (
-            spelled(life.name),
-            life.state + (", stuck" if life.stuck else ""),
-            moment(life.last_event, life.last_time),
-            f"{life.arrivals:,}",
-            f"{life.share:.1%}",
-            duration(life.mean_gap, timed),
-            spark(life.values[-SPARKS:]),
-            f"{life.mean:.4g} ± {life.spread:.2g}",
-            _weight(life.weight),
-        )
-        for life in lives
-    ]
-    head = (
-        "feature",
-        "state",
-        "last seen",
-        "arrivals",
-        "share",
-        "once per",
-        "values",
-        "",
-        "weight",
-    )
-    console.print(drawn(TextTable(head, tuple(rows))))
+def print_lives(
+    console: "Console", lives: Sequence[FeatureLife], timed: bool, history: WeightHistory
+) -> None:
+    """One row per feature; a narrow terminal gets fewer columns, and none that wrap."""
+    narrow = console.width < WIDE + (SPARKS + 2 if history else 0)
+    sparks = SPARKS // 2 if narrow else SPARKS
+    columns = {
+        "feature": [spelled(life.name) for life in lives],
+        "state": [life.state + (", stuck" if life.stuck else "") for life in lives],
+        "last seen": [moment(life.last_event, life.last_time) for life in lives],
+        "arrivals": [f"{life.arrivals:,}" for life in lives],
+        "share": [f"{life.share:.1%}" for life in lives],
+        "once per": [duration(life.mean_gap, timed) for life in lives],
+        "values": [spark(life.values[-sparks:]) for life in lives],
+        "": [f"{life.mean:.4g} ± {life.spread:.2g}" for life in lives],
+        "weight": [_weight(life.weight) for life in lives],
+    }
+    if history:
+        weights = ([weight for _, weight in history.get(life.name, [])] for life in lives)
+        columns["over time"] = [spark(one[-SPARKS:]) for one in weights]
+    if narrow:
+        columns = {name: column for name, column in columns.items() if name not in WIDE_ONLY}
+    rows = tuple(zip(*columns.values(), strict=True))
+    console.print(drawn(TextTable(tuple(columns), rows)))
 
 
 def _weight(weight: Any) -> str:

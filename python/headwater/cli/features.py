@@ -7,7 +7,13 @@ from typing import Any
 
 import click
 
-from headwater.cli.feature_table import plain_life, print_findings, print_lives, register_counts
+from headwater.cli.feature_table import (
+    WeightHistory,
+    plain_life,
+    print_findings,
+    print_lives,
+    register_counts,
+)
 from headwater.cli.help import Command
 from headwater.cli.mistakes import Mistake
 from headwater.cli.outputs import echo_json
@@ -44,9 +50,10 @@ def features(
 ) -> None:
     """Show the features of a live stream or model: state, rhythm, values, weight.
 
-    The learner must keep a register (track=True), as those of `run --db` do.
+    The learner must keep a register (track=True), as those of `run --db` do. Of a live stream the
+    weight is also drawn over time, as it was at each snapshot.
     """
-    learner = _learner(model, db, stream)
+    learner, history = _learner(model, db, stream)
     register = learner.register
     weights: dict[Any, Any] = {}
     with suppress(NotImplementedError):  # a learner written in Python may have none
@@ -54,29 +61,35 @@ def features(
     lives = register.features(state, weights=weights)  # type: ignore[arg-type]
     lives = _ordered(lives, order)
     if as_json:
-        echo_json(register_counts(register, top) | {"lives": [plain_life(one) for one in lives]})
+        told = [plain_life(one) | {"weights": history.get(one.name, [])} for one in lives]
+        echo_json(register_counts(register, top) | {"lives": told})
         return
     from rich.console import Console
 
     console = Console()
-    print_lives(console, lives[:top], register.time is not None)
+    print_lives(console, lives[:top], register.time is not None, history)
     if len(lives) > top:
         console.print(f"{len(lives) - top:,} more: --top {len(lives)}", highlight=False)
     print_findings(console, register, top)
 
 
-def _learner(model: Path | None, db: str | None, stream: str) -> Learner:
+def _learner(model: Path | None, db: str | None, stream: str) -> tuple[Learner, WeightHistory]:
+    """The learner, and its features' weights over time."""
     if (model is None) == (db is None):
         raise Mistake("features: expected a model file or --db URL, one of them.")
     if model is not None:
-        return read_model(model)
+        return read_model(model), {}
     try:
         from headwater import live
     except ImportError as error:
         raise Mistake(f"{error}") from None
     assert db is not None
     with live.read(db, stream) as reader:
-        return reader.learner()
+        history: WeightHistory = {}
+        for moment in reader.weights():
+            for name, weight in moment.weights.items():
+                history.setdefault(name, []).append((moment.time, weight))
+        return reader.learner(), history
 
 
 def _ordered(lives: list[FeatureLife], order: str) -> list[FeatureLife]:

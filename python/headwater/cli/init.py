@@ -20,6 +20,8 @@ from headwater.learners.whole_file import write_file
 
 SAMPLE = 1_000
 """Events that are looked at."""
+LISTED = 20
+"""Columns of plain numbers that are listed one by one; the others are counted."""
 
 
 @click.command(cls=Command, example="headwater init events.csv --label wet")
@@ -63,9 +65,9 @@ def init(
     _print(file, out, proposed, len(sample))
     if columns.label is None:
         two = [name for name in names if len(label_classes(sample, name)) == 2]
-        like = f" ({' and '.join(two)} have two values)" if two else ""
-        click.echo(f"No column is called y, label or target: which one is the label{like}?")
-        command = f"headwater init {file} --label NAME --force"
+        click.echo(f"No column is called y, label or target: which one is the label{_like(two)}?")
+        name = spelled(two[0]) if len(two) == 1 else "NAME"
+        command = f"headwater init {file} --label {name} --force"
     else:
         command = f"headwater run {file} --save model.hw"
         command += _learner(label_classes(sample, columns.label))
@@ -86,7 +88,8 @@ def as_toml(file: str, proposed: Sequence[Proposed], columns: Columns) -> str:
         lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
     plain = [one.column for one in proposed if one.role is None]
     if plain:
-        lines.append(f"# Features as they are: {_on_one_line(', '.join(plain))}")
+        more = f" and {len(plain) - LISTED:,} more" if len(plain) > LISTED else ""
+        lines.append(f"# Features as they are: {_on_one_line(', '.join(plain[:LISTED]))}{more}")
     if columns.time is not None:
         lines.append('# time_features = ["hour", "weekday", "since_last"]')
     return "\n".join(lines) + "\n"
@@ -111,11 +114,24 @@ def _learner(classes: Counter[Any]) -> str:
     return " --set multiclass=true"
 
 
+def _like(two: Sequence[str]) -> str:
+    """The columns that could be a label of two classes."""
+    if not two:
+        return ""
+    names = " and ".join(filter(None, [", ".join(two[:-1]), two[-1]]))
+    return f" ({names} {'has' if len(two) == 1 else 'have'} two values)"
+
+
 def _print(file: str, out: Path, proposed: Sequence[Proposed], events: int) -> None:
-    width = max(len(spelled(one.column)) for one in proposed)
+    numbers = [one for one in proposed if one.role is None and one.reason.startswith("numbers")]
+    counted = set(numbers[LISTED:])
+    listed = [one for one in proposed if one not in counted]
+    width = max(len(spelled(one.column)) for one in listed)
     click.echo(f"{file}: the first {events:,} events")
-    for one in proposed:
+    for one in listed:
         example = f", such as {spelled(one.example[:30])}" if one.example else ""
         role = one.role or "feature"
         click.echo(f"  {spelled(one.column):<{width}}  {role:<8}  {one.reason}{example}")
+    if counted:
+        click.echo(f"  and {len(counted):,} more features that are numbers")
     click.echo(f"Written: {out}")

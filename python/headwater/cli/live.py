@@ -13,6 +13,7 @@ import click
 from headwater.catalogue import algorithm
 from headwater.cli.help import Command
 from headwater.cli.knowledge import number, print_pairs
+from headwater.cli.log_lines import LogLines
 from headwater.cli.mistakes import Mistake
 from headwater.cli.outputs import echo_json
 from headwater.cli.settings import build
@@ -65,6 +66,7 @@ def run_live(
     if learner is None and not _has_stream(db, stream):
         learner = build("Spring", ("track=true",), None, 0)
     clock: Any = None if events.columns.time is None else "events"
+    log = LogLines("standard input" if events.path == "-" else events.path)
     with live.open(db, learner=learner, stream=stream, clock=clock) as loop, reading(events):
         records = enumerate(events.timed_records())
         while page := list(islice(records, PAGE)):
@@ -87,6 +89,7 @@ def run_live(
                     counts["new"] += 1
                     counts["asked"] += receipt.asked
                     counts["labels"] += label is not None
+            log.show(None, f"{counts['events']:,} events, {counts['asked']:,} questions")
             try:
                 wish.check()
             except StoppedError:

@@ -11,6 +11,7 @@ import click
 from headwater._core import EventReader
 from headwater.cli.columns import as_option, column_options, given_columns
 from headwater.cli.help import Command
+from headwater.cli.log_lines import LogLines
 from headwater.cli.outputs import check_apart, check_writable, is_unicode, text_output
 from headwater.cli.sources import event_options, open_events, read_model, reading
 from headwater.learners.base import Learner
@@ -67,7 +68,8 @@ def predict(
     with text_output(out) as output, reading(events):
         escaped = as_json and out is None and not is_unicode()
         write = _escaping(output.write) if escaped else output.write
-        count = _predict(learner, events.reader(), csv=not as_json, write=write)
+        log = LogLines("standard input" if file == "-" else file)
+        count = _predict(learner, events.reader(), csv=not as_json, write=write, log=log)
     for finding in events.findings:
         click.echo(finding.sentence(as_option), err=True)
     if events.skipped:
@@ -80,7 +82,11 @@ def predict(
 
 
 def _predict(
-    learner: Learner, reader: EventReader, csv: bool, write: Callable[[str], object]
+    learner: Learner,
+    reader: EventReader,
+    csv: bool,
+    write: Callable[[str], object],
+    log: LogLines,
 ) -> int:
     """Write one line per event; how many there were."""
     count = 0
@@ -90,6 +96,7 @@ def _predict(
         if not done:
             return count
         count += done
+        log.show(None, f"{count:,} events predicted")
 
 
 def _escaping(write: Callable[[str], object]) -> Callable[[str], object]:

@@ -12,6 +12,7 @@ import click
 from headwater.cli.columns import as_option, column_options, given_columns
 from headwater.cli.help import Command
 from headwater.cli.knowledge import knowledge, number, print_knowledge, print_line, print_pairs
+from headwater.cli.log_lines import LogLines
 from headwater.cli.mistakes import Mistake, disk
 from headwater.cli.outputs import check_apart, check_writable, echo_json
 from headwater.cli.settings import build
@@ -250,7 +251,7 @@ def _carry_out(
 
 @contextmanager
 def _bar(events: EventFile) -> Iterator[Callable[[FileRun], None]]:
-    """A bar on standard error, if that is a terminal."""
+    """A bar on standard error, if that is a terminal; else a line every half minute."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
@@ -262,6 +263,7 @@ def _bar(events: EventFile) -> Iterator[Callable[[FileRun], None]]:
         *columns, console=console, disable=not console.is_terminal, transient=True
     ) as bars:
         task = bars.add_task("", total=size or None)
+        log = LogLines("standard input" if events.path == "-" else events.path)
 
         def show(now: FileRun) -> None:
             error = f"{now.error_rate:.1%} wrong" if now.labelled else "no label yet"
@@ -269,6 +271,7 @@ def _bar(events: EventFile) -> Iterator[Callable[[FileRun], None]]:
                 error = f"{now.mean_absolute_error:.4g} off on average"
             said = f"{now.events:,} events, {error}, {now.asked:,} labels asked for"
             bars.update(task, completed=now.bytes, description=said)
+            log.show(now.bytes / size if size else None, said)
 
         yield show
 

@@ -10,6 +10,7 @@ from typing import Any
 from headwater.catalogue import algorithm, known, with_rate
 from headwater.cli.mistakes import Mistake
 from headwater.learners.base import Learner
+from headwater.parameters import did_you_mean
 from headwater.rules.component import Component
 from headwater.rules.query import Query
 from headwater.rules.scale import Scale
@@ -111,7 +112,9 @@ def _filled(owner: str, kind: str, word: Any, fields: dict[str, Any]) -> Compone
 
 
 def _no_parameter(name: str, parameter: str, takes: frozenset[str]) -> str:
-    has = f"--set: {name} has no parameter {parameter!r}; it has {', '.join(sorted(takes))}."
+    listed = f"; it has {', '.join(sorted(takes))}."
+    near = did_you_mean(parameter.partition(".")[0], takes, listed)
+    has = f"--set: {name} has no parameter {parameter!r}{near}"
     if parameter.partition(".")[0] in COMPONENTS:
         return f"{has} Components are parameters of Linear: --learner Linear."
     kinds = [kind for kind in COMPONENTS if kind in takes]

@@ -10,8 +10,15 @@ from headwater.cli.study_progress import carry_out_live, options
 from headwater.errors import ParameterError
 
 
-@click.command(cls=Command, example="headwater study own.toml")
+@click.command(cls=Command, example="headwater study own.toml --ranks --latex")
 @click.argument("file")
+@click.option("--latex", is_flag=True, help="Also write every table as LaTeX (booktabs).")
+@click.option("--pdf", is_flag=True, help="Also write every figure as PDF.")
+@click.option(
+    "--ranks",
+    is_flag=True,
+    help="Rank the learners over the data sets: Friedman, Nemenyi, Wilcoxon with Holm, diagram.",
+)
 @options
 def study(
     file: str,
@@ -21,6 +28,9 @@ def study(
     backend: str,
     out: Path | None,
     folder: Path | None,
+    latex: bool,
+    pdf: bool,
+    ranks: bool,
 ) -> None:
     """Run a study of your own: data sets, streams, learners, label rates in a TOML file.
 
@@ -29,7 +39,7 @@ def study(
     """
     from headwater.studies.own_modules import make_importable
     from headwater.studies.plan_file import read_study
-    from headwater.studies.study import packaged
+    from headwater.studies.study import Extras, is_there, packaged
 
     known = packaged()
     path = known.get(file, Path(file))
@@ -43,4 +53,9 @@ def study(
     if repeats is not None:
         plan = replace(plan, repeats=repeats)
     place = out or Path(f"{plan.name}-results")
-    carry_out_live([plan], data, place, folder, jobs, backend)
+    extras = Extras(latex, pdf, ranks)
+    if (ranks or plan.compare) and not is_there("scipy"):
+        raise ParameterError("study: tests need SciPy: pip install 'headwater[studies]'.")
+    if pdf and not is_there("matplotlib"):
+        raise ParameterError("--pdf: figures need matplotlib: pip install 'headwater[plots]'.")
+    carry_out_live([plan], data, place, folder, jobs, backend, extras=extras)

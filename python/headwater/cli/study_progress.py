@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headwater.cli.log_lines import LogLines, is_terminal
 from headwater.errors import ParameterError
 
 if TYPE_CHECKING:
     from headwater.studies.plan import Study
+    from headwater.studies.results import ResultStore
+    from headwater.studies.study import Extras
 
 OPTIONS = (
     click.option("--data", help="Names of data sets, separated by commas; by default all."),
@@ -72,9 +75,11 @@ def carry_out_live(
     jobs: int,
     backend: str,
     command: str = "",
+    extras: "Extras | None" = None,
 ) -> None:
     """Run the studies with a bar each, print their tables, write their reports.
 
+    In a log there is a line every half minute instead of the bars.
     With a command, which is printed at its end, there is one report for all studies.
     """
     from rich.console import Console
@@ -107,24 +112,28 @@ def carry_out_live(
         TextColumn("{task.fields[what]}"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
+        disable=not is_terminal(),
     )
-    done = []
+    done: list[tuple[Study, ResultStore]] = []
     with bars:
         for study in studies:
             task = bars.add_task(study.name, total=1.0, what="")
 
-            def show(share: float, what: str, task: Any = task) -> None:
+            log = LogLines(f"study {study.name}")
+
+            def show(share: float, what: str, task: Any = task, log: LogLines = log) -> None:
                 bars.update(task, completed=share, what=what)
+                log.show(share, what)
 
             place = out / study.name if command else out
-            store = carry_out(study, place, folder, jobs, backend, show)
+            store: ResultStore = carry_out(study, place, folder, jobs, backend, show, extras)
             bars.update(task, completed=1.0, what="done")
             done.append((study, store))
     for study, store in done:
         found = compare(study, store)
         if found:
             console.print(drawn(short_table(study, found), study.title))
-        for part in reversed(tables(study, store)):
+        for part in reversed(tables(study, store, extras is not None and extras.ranks)):
             if not found or part.name != "table":
                 console.print(drawn(part.table, f"{study.title}. {part.title}"))
         for reason in reasons(found):

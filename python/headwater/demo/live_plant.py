@@ -1,33 +1,44 @@
 """`headwater demo --live`: a simulated plant, the service around it, and simulated experts.
 
 The plant runs at sixty times real time: a day takes 24 minutes. Its first days are sent at once, so
-that there is something to see; then its clock starts at the time of day and runs ahead of it. What
-experts say is wrong now and then; a visitor can answer questions too, and overrule them.
+that there is something to see; then its clock starts at the time of day and runs ahead of it, and
+something happens to its sensors all the time. What experts say is wrong now and then; a visitor can
+answer questions too, and overrule them.
 """
 
 import math
 import random
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
 from headwater import live
+from headwater.demo.busy_plant import BusyPlant
 from headwater.errors import AnswerError, HeadwaterError
 from headwater.inputs.config import Config
 from headwater.learners.spring import Spring
 from headwater.live import Allowance, Loop
 from headwater.service.service import Service
 from headwater.streams import Plant
+from headwater.types import Event
 
 STREAM = "plant"
-DAYS = 365
-FIRST_DAYS = 14
+DAYS = 60
+FIRST_DAYS = 9
+"""The register knows the rhythm of a sensor, with its weekends, after seven days."""
+INTERVAL = 120
+INCIDENTS = 0.12
+MOST_NEW = 400
+"""Sensors that are installed while it runs and whose unit is known; as many come in two days."""
 LEFT = 12
 """Open questions that the experts leave to the visitor."""
 PAUSE = 6.0
 """Seconds that an expert takes for a card, on average."""
+TOGETHER = 8
+"""Events of the first days that are sent together."""
 DAY = 86_400
 UNITS = {
     "temperature": "°C",
@@ -56,18 +67,23 @@ class Expert(NamedTuple):
 
 
 EXPERTS = (
-    Expert("Ada (simulated)", 6, 14, 0.02),
-    Expert("Bob (simulated)", 13, 22, 0.08),
+    Expert("Ada (simulated)", 6, 14, 0.01),
+    Expert("Bob (simulated)", 13, 22, 0.03),
 )
+
+
+def make_plant(seed: int) -> Plant:
+    """The plant of a seed."""
+    return Plant(DAYS, incident_share=INCIDENTS, interval=INTERVAL, seed=seed)
 
 
 def settings_of(plant: Plant) -> Config:
     """How the plant's values and labels are shown."""
-    fields = {}
-    for sensor in plant.sensors:
-        unit = UNITS.get(sensor.name.rpartition("-")[0])
-        if unit is not None:
-            fields[sensor.name] = {"unit": unit}
+    names = [sensor.name for sensor in plant.sensors]
+    later = range(len(names) + 1, len(names) + MOST_NEW)
+    names += [f"{kind}-{number:02d}" for kind in UNITS for number in later]
+    units = {name: UNITS.get(name.rpartition("-")[0]) for name in names}
+    fields = {name: {"unit": unit} for name, unit in units.items() if unit is not None}
     labels = {"true": "incident", "false": "no incident"}
     return Config(sections={"fields": fields, "labels": labels})
 
@@ -83,6 +99,7 @@ def make_stream(url: str, seed: int) -> None:
         allowance=allowance,
         apply_after=5.0,
         clock="events",
+        synchronous="normal",  # nothing is kept
     ).close()
 
 
@@ -101,6 +118,8 @@ class LivePlant:
         What the experts say and when follows from it.
     first_days
         Days that are sent at once.
+    begun
+        Called once they are sent.
     """
 
     def __init__(
@@ -111,13 +130,17 @@ class LivePlant:
         speed: float,
         seed: int,
         first_days: int = FIRST_DAYS,
+        begun: Callable[[], None] = lambda: None,
     ) -> None:
         self.plant = plant
         self.service = service
         self.speed = speed
-        self.first_days = first_days
+        self.begun = begun
         self.stop = threading.Event()
         self._coin = random.Random(seed)
+        self._first = int((plant.times < plant.times[0] + first_days * DAY).sum())
+        self.events = BusyPlant(plant, self._first, seed)
+        self._sent = 0
         self._truth: dict[int, bool] = {}
         self._thread = threading.Thread(target=self._run, name="plant")
         self.failure: Exception | None = None
@@ -147,21 +170,35 @@ class LivePlant:
                 self.failure = error
 
     def _send(self) -> None:
-        times = self.plant.times
-        first = int((times < times[0] + self.first_days * DAY).sum())
+        times, first = self.plant.times, self._first
         start = time.time()
-        events = enumerate(islice(self.plant, len(times)))
-        for i, (event, incident) in events:
-            ahead = float(times[i] - times[first])
-            if i >= first and not self._work_until(start + ahead / self.speed, float(times[i])):
-                return
+        events = enumerate(self.events)
+        while several := list(islice(events, min(TOGETHER, first - self._sent))):
             if self.stop.is_set():
                 return
-            receipt = self.loop.receive(event, id=self._name(i), time=start + ahead)
+            self._sent += len(several)
+            self._receive(several, start)
+            self._answer_all(several[-1][0])
+        self.begun()
+        begun = time.time()
+        for i, (event, incident) in events:
+            ahead = float(times[i] - times[first])
+            if not self._work_until(begun + ahead / self.speed, float(times[i])):
+                return
+            self._receive([(i, (event, incident))], start)
+
+    def _receive(self, sent: list[tuple[int, tuple[Event, bool]]], start: float) -> None:
+        """Send events; the plant's clock shows `start` with the first that is not sent at once."""
+        times, first = self.plant.times, self._first
+        ahead = [start + float(times[i] - times[first]) for i, _ in sent]
+        receipts = self.loop.receive_many(
+            [event for _, (event, _) in sent], ids=[self._name(i) for i, _ in sent], times=ahead
+        )
+        for receipt, (_, (_, incident)) in zip(receipts, sent, strict=True):
+            if isinstance(receipt, Exception):
+                raise receipt
             if receipt.question is not None:
-                self._truth[receipt.question] = bool(incident)
-            if i < first:
-                self._answer_at_once()
+                self._truth[receipt.question] = incident
 
     def _name(self, i: int) -> str:
         """The event's id: the plant's day and time."""
@@ -182,21 +219,27 @@ class LivePlant:
                 self._answer(hour)
         return True
 
-    def _answer_at_once(self) -> None:
-        """In the first days an expert answers as soon as there is more than is left to others."""
-        if self.loop.desk.waiting() > LEFT:
-            self._answer(self._coin.choice(EXPERTS).begins)
+    def _answer_all(self, event: int) -> None:
+        """In the first days experts answer at once, and on the last of them leave some cards."""
+        last_day = self.plant.times[event] > self.plant.times[self._first] - DAY
+        left = LEFT if last_day else 0
+        while self.loop.desk.waiting() > left and self._answer_as(self._coin.choice(EXPERTS)):
+            pass
 
     def _answer(self, hour: float) -> None:
         working = [one for one in EXPERTS if one.works(hour)]
-        if not working or self.loop.desk.waiting() <= LEFT:
-            return
-        expert = self._coin.choice(working)
-        for card in self.loop.desk.lease(expert.name, 1):
+        if working and self.loop.desk.waiting() > LEFT:
+            self._answer_as(self._coin.choice(working))
+
+    def _answer_as(self, expert: Expert) -> bool:
+        """Answer one card; whether there was one."""
+        cards = self.loop.desk.lease(expert.name, 1)
+        for card in cards:
             truth = self._truth.get(card.question)
             if truth is None:
                 self.loop.desk.release(card, by=expert.name)
-                continue
+                return False
             said = truth if self._coin.random() >= expert.error else not truth
             with suppress(AnswerError):  # a visitor was quicker
                 self.loop.desk.answer(card, said, by=expert.name)
+        return bool(cards)

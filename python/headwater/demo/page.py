@@ -32,6 +32,7 @@ PAGE = Template("""\
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Headwater: one label in fifty</title>
 <style>
 body { font: 1rem/1.55 system-ui, sans-serif; color: #1a1a1a; background: #fff;
@@ -54,6 +55,13 @@ footer { margin-top: 2.5rem; color: #555; font-size: .9rem; }
   .learners td::before { content: attr(data-head); color: #555; font-weight: 400; }
   .learners td:first-child { font-weight: 600; }
   .learners td:first-child::before { content: none; }
+}
+@media (prefers-color-scheme: dark) {
+  body { color: #e6e6e6; background: #15181c; }
+  th, footer, .learners td::before { color: #a5adb5; }
+  th, td, .learners tr { border-color: #3a4048; }
+  code { background: #262b31; }
+  svg { background: #fff; border-radius: .4rem; padding: .4rem; box-sizing: border-box; }
 }
 </style>
 </head>

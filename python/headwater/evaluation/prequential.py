@@ -7,21 +7,25 @@ gives the same result as a session with an oracle that answers at once.
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.display import html, plots
 from headwater.errors import EventError, ParameterError
 from headwater.evaluation.held_out import held_out, learner_of, scores_for, sparsity
 from headwater.evaluation.rows import as_rows, stretch
 from headwater.evaluation.scores import ClassScores, Scores
 from headwater.learners.base import Learner
-from headwater.parameters import COUNT, checked
+from headwater.parameters import COUNT, checked, did_you_mean
 from headwater.session import Session
 from headwater.streams.base import Stream, events_of
 from headwater.streams.table import labels_of
 from headwater.types import Rows, Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,41 @@ class Prequential:
     ends: NDArray[np.int64]
     windows: dict[str, NDArray[np.float64]]
     tested: dict[str, NDArray[np.float64]]
+
+    def plot(self, score: str = "balanced_accuracy", *, ax: Any = None) -> "Axes":
+        """Draw a score along the stream: of each window and, if there is any, on test data.
+
+        Parameters
+        ----------
+        score
+            A name in `windows`.
+        ax
+            Axes of matplotlib to draw on; None: a new figure.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> run = hw.evaluation.prequential(hw.Spring(), hw.streams.SensorNetwork(500), window=100)
+        >>> run.plot("accuracy").get_ylabel()
+        'accuracy'
+        """
+        if score not in self.windows:
+            raise ParameterError(
+                f"Prequential.plot: score must be one of {', '.join(self.windows)},"
+                f" got {score!r}{did_you_mean(score, self.windows)}."
+            )
+        return plots.curve(ax, self.ends, self.windows, self.tested, score)
+
+    def _repr_html_(self) -> str:
+        names = ("errors", "accuracy", "balanced_accuracy", "asked")
+        head = ("up to event", *(name.replace("_", " ") for name in names))
+        columns = [self.windows[name] for name in names]
+        rows = [
+            (html.text(end), *map(html.text, cells))
+            for end, *cells in list(zip(self.ends, *columns, strict=True))[-html.MOST :]
+        ]
+        note = "" if len(self.ends) <= html.MOST else f"The last {html.MOST} windows."
+        return html.table(repr(self.scores), head, rows, note)
 
 
 @checked

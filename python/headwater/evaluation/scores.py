@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from headwater.display import html
 from headwater.errors import EventError, LabelError, ParameterError
 from headwater.evaluation.metrics import margins_of, positives
 from headwater.parameters import CLASSES, INSIDE, Limit, checked, read_number, tuple_of
@@ -55,6 +56,8 @@ class Scores:
     (4, 2, 2)
     >>> scores.sensitivity, scores.specificity, scores.f_measure
     (0.5, 0.5, 0.5)
+    >>> scores
+    <Scores: 4 events, 2 errors, accuracy 0.5, balanced accuracy 0.5, 2 labels asked for>
     """
 
     @checked
@@ -229,6 +232,12 @@ class Scores:
         """
         return {name: float(getattr(self, name)) for name in NUMBERS}
 
+    def __repr__(self) -> str:
+        return _said(self)
+
+    def _repr_html_(self) -> str:
+        return _shown(self)
+
     @property
     def _positive(self) -> int:
         return self.true_positives + self.false_negatives
@@ -361,6 +370,31 @@ class ClassScores:
         """
         names = ("errors", "accuracy", "balanced_accuracy", "f_measure", "asked")
         return {name: float(getattr(self, name)) for name in names}
+
+    def __repr__(self) -> str:
+        return _said(self)
+
+    def _repr_html_(self) -> str:
+        return _shown(self)
+
+
+def _said(scores: Scores | ClassScores) -> str:
+    """The most important numbers in a line."""
+    return (
+        f"<{type(scores).__name__}: {scores.events:,} events, {scores.errors:,} errors, accuracy"
+        f" {scores.accuracy:.4g}, balanced accuracy {scores.balanced_accuracy:.4g},"
+        f" {scores.asked:,} labels asked for>"
+    )
+
+
+def _shown(scores: Scores | ClassScores) -> str:
+    """Every number, as a table for notebooks."""
+    whole = {"errors", "asked"}
+    numbers = {
+        name.replace("_", " "): int(value) if name in whole else value
+        for name, value in scores.numbers().items()
+    }
+    return html.pairs(f"{type(scores).__name__} of {scores.events:,} events", numbers)
 
 
 def _share(part: int, whole: int) -> float:

@@ -64,7 +64,11 @@ SCHEMA: dict[str, Section] = {
         {
             "learner": Key("a text", "the name of a learner"),
             "label_rate": Key("a number", "the share of labels to ask for"),
-            "labels": Key("a text", '"asked": labels of events that were asked about'),
+            "labels": Key(
+                "a text",
+                '"asked": labels come for events that were asked about, others may be chosen;'
+                ' "all": those of all events come by and by, and count in quality',
+            ),
             "keep_events": Key("a text", "how long bodies of events are kept"),
             "answer_within": Key("a text", "how long an answer is worth something"),
         },
@@ -86,14 +90,15 @@ SCHEMA: dict[str, Section] = {
         named=True,
     ),
     "allowance": Section(
-        "How many questions people can answer.",
+        "How many questions people can answer, for each stream of the service. At every start it"
+        " takes the place of an allowance that was set otherwise.",
         {
-            "per_hour": Key("a number", "questions per hour"),
-            "per_day": Key("a number", "questions per day"),
-            "per_person_per_hour": Key("a number", "questions per person and hour"),
+            "per_hour": Key("a whole number", "questions per hour"),
+            "per_day": Key("a whole number", "questions per day"),
+            "per_person_per_hour": Key("a whole number", "questions per person and hour"),
             "money_per_day": Key("a number", "money per day"),
             "price": Key("a number", "money per question"),
-            "burst": Key("a number", "questions that may wait at once"),
+            "burst": Key("a whole number", "questions per minute"),
             "hours": Key("a text", "when people answer: 09:00-17:00"),
             "tz": Key("a text", "the time zone of days and hours"),
             "reserve": Key("a number", "the share of questions that are drawn at random"),

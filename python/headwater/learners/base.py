@@ -5,7 +5,7 @@ The methods for one event are those of the core; this module adds batches, state
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater import _core
+from headwater.display import html
 from headwater.errors import ModelFileError, ParameterError
 from headwater.inputs import batches, frames
 from headwater.inputs.batches import ColumnNames
@@ -23,10 +24,10 @@ from headwater.learners.model_file import read_header, write_header
 from headwater.learners.parts import Parts
 from headwater.learners.shared_parameters import shares
 from headwater.learners.whole_file import write_file
-from headwater.parameters import CLASSES, SEED, check_fields, whole_from
+from headwater.parameters import CLASSES, SEED, check_fields, check_parameters, whole_from
 from headwater.register import FeatureFinding, Register, findings_of
 from headwater.rules.component import shown
-from headwater.types import Event, Explanation, Feature, FileRun, Label, Task, Trace
+from headwater.types import Event, Explanation, Features, FileRun, Label, Task, Trace
 
 
 @shares
@@ -56,6 +57,10 @@ class Learner(_core.Learner):
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         if not abstract:
             _CLASSES.setdefault(cls.__name__, cls)
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        check_parameters(cls, given, cls._owner)
+        return super().__new__(cls)
 
     def __init__(self) -> None:
         raise ParameterError(
@@ -142,8 +147,11 @@ class Learner(_core.Learner):
             prediction, margin, dict(contributions), probability, reason, dict(details)
         )
 
-    def features(self) -> list[Feature]:
+    def features(self) -> Features:
         """The features learned so far, in the order in which their names first appeared.
+
+        The result is a sequence of `Feature` that is kept as columns; `to_frame()` makes a
+        DataFrame of it.
 
         Examples
         --------
@@ -156,7 +164,10 @@ class Learner(_core.Learner):
         Feature(name='rain', first_learned=1, last_learned=2, times_learned=2, weight=0.5)
         Feature(name='wind', first_learned=2, last_learned=2, times_learned=1, weight=0.0)
         """
-        return [Feature(*row) for row in self._features()]
+        return Features(*self._features())
+
+    def _repr_html_(self) -> str:
+        return html.learner(self)
 
     @property
     def register(self) -> Register:
@@ -421,6 +432,119 @@ class Learner(_core.Learner):
         rows, columns = batches.read_rows(X, names)
         return frames.like(X, self._predict_many(rows, columns)[1])
 
+    def replica(self, *, seed: int) -> Self:
+        """A decider for some of the events: a copy that decides and does not learn.
+
+        It decides with what this learner, its owner, knew at its last `refresh`, draws its own
+        coins and asks its own share of the events that it is given. Its decisions are answered in
+        the owner, once the owner has absorbed it: see `absorb`. `docs/operate/replicas.md` says
+        what can be relied on.
+
+        Parameters
+        ----------
+        seed
+            Of its coins: another than the owner's and than those of other replicas.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> owner = hw.PAA()
+        >>> replica = owner.replica(seed=1)
+        >>> decision = replica.decide_one({"rain": 2.0})
+        >>> owner.absorb([replica])
+        >>> owner.answer(decision, True)
+        >>> replica.refresh(owner)
+        >>> replica.predict_one({"rain": 1.0}), owner.seen, owner.weights()
+        (True, 1, {'rain': 0.5})
+        """
+        copied = type(self)(**{**self.parameters(), "seed": seed})
+        _core.become_replica(copied, self)
+        copied._keep_columns(self.columns)
+        return copied
+
+    def refresh(self, owner: "Learner | bytes") -> None:
+        """Let a replica take what its owner knows now: the learner, or the bytes of its `to_bytes`.
+
+        What the replica has not reported yet is kept. An error changes nothing.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> owner = hw.PAA()
+        >>> replica = owner.replica(seed=1)
+        >>> owner.learn_one({"rain": 2.0}, True)
+        >>> replica.refresh(owner.to_bytes())
+        >>> replica.weights()
+        {'rain': 0.5}
+        """
+        if not isinstance(owner, Learner):
+            owner = from_bytes(owner)
+        _core.refresh_replica(self, owner)
+
+    def report(self) -> bytes:
+        """What a replica did since its last report, for an owner in another process.
+
+        The report is handed out once: keep it until the owner has absorbed it.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> owner = hw.PAA()
+        >>> replica = owner.replica(seed=1)
+        >>> decision = replica.decide_one({"rain": 2.0})
+        >>> owner.absorb([replica.report()])
+        >>> owner.seen, owner.asked
+        (1, 1)
+        """
+        return _core.report_of(self)
+
+    def absorb(self, replicas: "Iterable[Learner | bytes]") -> None:
+        """Count what replicas decided since they were last absorbed, and open their questions here.
+
+        The events count as if this learner had decided on them, one replica after the other, and
+        its scaler has counted their values. From then on `answer` learns the replicas' decisions.
+        An error changes nothing, neither here nor in the replicas.
+
+        Parameters
+        ----------
+        replicas
+            Replicas of this learner, or reports of them (`report`); each report counts once.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> owner = hw.Spring()
+        >>> deciders = [owner.replica(seed=1), owner.replica(seed=2)]
+        >>> for day in range(20):
+        ...     decision = deciders[day % 2].decide_one({"rain": day % 7})
+        >>> owner.absorb(deciders)
+        >>> owner.seen, owner.asked
+        (20, 2)
+        """
+        if isinstance(replicas, (Learner, bytes)):
+            raise ParameterError(
+                "absorb: expected a list of replicas or reports, got a single one; use [replica]."
+            )
+        reports: list[bytes] = []
+        reported: list[tuple[Learner, bytes]] = []
+        try:
+            for one in replicas:
+                if isinstance(one, Learner):
+                    reports.append(one.report())
+                    reported.append((one, reports[-1]))
+                elif isinstance(one, bytes):
+                    reports.append(one)
+                else:
+                    raise ParameterError(
+                        "absorb: expected replicas of this learner, or reports of them, got"
+                        f" {shown(one)} ({type(one).__name__})."
+                    )
+            _core.absorb_reports(self, reports)
+        except BaseException:
+            for replica, report in reversed(reported):
+                _core.take_back(replica, report)
+            raise
+
     def to_bytes(self) -> bytes:
         """The whole state, as `save` writes it. Equal parameters, seed and events: equal bytes.
 
@@ -438,7 +562,7 @@ class Learner(_core.Learner):
         The file is there whole or not at all: whoever reads it, and whatever happens meanwhile,
         finds the old model or the new one. A symbolic link is followed, rights stay as they were,
         a read-only file and what is no regular file are refused with an OSError. The format is
-        described in `docs/model-file.md`.
+        described in `docs/internals/model-file.md`.
 
         Examples
         --------
@@ -477,7 +601,7 @@ class Bounded(Learner, abstract=True):
     ----------
     max_features
         Capacity: the largest number of names it keeps, its own features not counted; None: no
-        limit. See `docs/memory.md`.
+        limit. See `docs/how-to/memory.md`.
     when_full
         What happens if the capacity is exceeded: `"smallest"` evicts the features with the smallest
         weights, `"oldest"` those not learned for the longest time, `"refuse"` leaves new names out.

@@ -18,8 +18,8 @@ class OLVF(Bounded, Classifier):
     that are present, independent of their values, these weights estimate whether a prediction can
     be trusted; a feature of value 0 is present. The higher this confidence, the longer the step.
     `explain_one(x).details` has both confidences of an event. Beyazit, Alagurajah and Wu, *Online
-    learning from data streams with varying feature spaces*, AAAI 2019; `docs/olvf.md` has the
-    formulas.
+    learning from data streams with varying feature spaces*, AAAI 2019; `docs/papers/olvf.md` has
+    the formulas.
 
     Parameters
     ----------

@@ -228,12 +228,16 @@ class PythonLearner(Classifier, abstract=True):
             super().margin_one(x)  # refuses what cannot be learned, before anything changes
             self._learn(_core.read_event(x), y, lambda: super(PythonLearner, self).learn_one(x, y))
 
-    def answer(self, decision: _core.Decision, y: Label) -> None:
-        """Learn a decided event from the features that its decision keeps. A second is an error."""
+    def answer(self, decision: _core.Decision, y: Label, *, weight: float | None = None) -> None:
+        """Learn a decided event from the features that its decision keeps. A second is an error.
+
+        `weight` is as in `Learner.answer`.
+        """
         with self._locked():
             _core.check_question(self, decision)
             x = decision.features
-            self._learn(x, y, lambda: super(PythonLearner, self).answer(decision, y))
+            note = super().answer
+            self._learn(x, y, lambda: note(decision, y, weight=weight))
 
     def _learn(self, x: dict[Name, float], y: Label, note: Callable[[], None]) -> None:
         """Learn, then let the core note it with the scores from before."""
@@ -250,16 +254,17 @@ class PythonLearner(Classifier, abstract=True):
         parts = self.contributions(_core.read_event(x))
         return prediction, margin, list((parts or {}).items()), probability, details
 
-    def _features(self) -> list[tuple[Name, int, int, int, Any]]:
+    def _heaviest(self, count: int) -> list[tuple[Name, float]]:
+        names, _, _, columns = self._features()
+        rows = ((name, max(row, key=abs)) for name, *row in zip(names, *columns, strict=True))
+        return sorted(((n, float(w)) for n, w in rows if w), key=lambda row: -abs(row[1]))[:count]
+
+    def _features(self) -> Any:
+        names, history, labels, _ = super()._features()
         weights = self.weights()
-        several = self._task == "multiclass"
-
-        def weight(name: Name) -> Any:
-            if not several:
-                return weights.get(name, 0.0)
-            return {label: weights.get(label, {}).get(name, 0.0) for label in self.labels}
-
-        return [(*row[:4], weight(row[0])) for row in super()._features()]
+        known = [weights] if labels is None else [weights.get(label, {}) for label in labels]
+        columns = [np.array([one.get(name, 0.0) for name in names], float) for one in known]
+        return names, history, labels, columns
 
     # Batches and files: the verbs above in a loop
 

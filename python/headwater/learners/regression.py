@@ -25,7 +25,8 @@ class PARegressor(Bounded):
 
     It predicts the number w·x; a label is any finite number. An error of up to `epsilon` changes
     nothing. The methods are those of every learner; the margin is the prediction itself, and there
-    are no probabilities.
+    are no probabilities. Values are scaled as they come, by the scaler that forgets; the steps do
+    not shrink, so that a rule that changes is followed.
 
     Parameters
     ----------
@@ -42,14 +43,15 @@ class PARegressor(Bounded):
     sparsify
         Which weights are dropped: a word or a value of `headwater.sparsify`; None: none.
     scale
-        How values are scaled: a word or a value of `headwater.scale`; None: not at all.
+        How values are scaled: a word or a value of `headwater.scale`; None: not at all, for values
+        that have one unit or were scaled before.
     intercept
         Add a feature of value 1, `(intercept)`, to every event.
 
     Examples
     --------
     >>> import headwater as hw
-    >>> model = hw.PARegressor(update="pa", epsilon=0.5, intercept=False)
+    >>> model = hw.PARegressor(update="pa", epsilon=0.5, scale=None, intercept=False)
     >>> model.learn_one({"rain": 2.0}, 10.5)
     >>> model.predict_one({"rain": 3.0, "wind": 1.0})
     15.0
@@ -60,7 +62,7 @@ class PARegressor(Bounded):
     epsilon: Annotated[float, NOT_NEGATIVE] = 0.1
     query: str | Query = "all"
     sparsify: str | Sparsify | None = None
-    scale: str | Scale | None = None
+    scale: str | Scale | None = "running"
     intercept: bool = True
 
     def _parts(self) -> Parts:
@@ -90,7 +92,9 @@ class PARegressor(Bounded):
         Examples
         --------
         >>> import headwater as hw
-        >>> model = hw.PARegressor(update="pa", epsilon=0.0, query=hw.query.Random(0.2))
+        >>> model = hw.PARegressor(
+        ...     update="pa", epsilon=0.0, scale=None, query=hw.query.Random(0.2)
+        ... )
         >>> model.learn_one({"rain": 1.0}, 4.0)
         >>> explanation = model.explain_one({"rain": 2.0})
         >>> explanation.contributions

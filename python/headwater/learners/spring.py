@@ -64,7 +64,7 @@ class Spring(Bounded, Classifier):
     gets: `(factor)`, the position along the direction in which the regular features vary together,
     and `(energy)`, how unusual the event is. All classes have equal weight, also rare ones;
     `predict_proba_one` reverses this, so that it gives probabilities for the stream itself.
-    `docs/spring.md` has the formulas.
+    `docs/learners/spring.md` has the formulas.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from headwater.live.quality import Quality
 from headwater.live.reading import Reader, StreamStatus, read
 from headwater.live.results import Answered, Receipt
 from headwater.live.transfer import backup, export_stream, import_stream, restore, upgrade
+from headwater.live.weights import WeightsAt
 from headwater.live.what_if import WhatIf, what_if
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Reader",
     "Receipt",
     "StreamStatus",
+    "WeightsAt",
     "WhatIf",
     "backup",
     "export_stream",

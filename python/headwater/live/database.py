@@ -19,7 +19,7 @@ from headwater.errors import JournalError, ParameterError
 
 Synchronous = Literal["full", "normal"]
 
-REVISIONS = ("0001", "0002", "0003")
+REVISIONS = ("0001", "0002", "0003", "0004")
 """The versions of the tables, oldest first: one file each in `migrations/versions`."""
 
 REMOTE = re.compile(r"nfs\d?|cifs|smb\w*|smbfs|afs|ceph|glusterfs|lustre|fuse\.(sshfs|glusterfs)")
@@ -140,8 +140,38 @@ holder = Table(
     Column("host", sa.Text, nullable=False),
     Column("process", sa.Integer, nullable=False),
 )
+parts = Table(
+    "parts",  # which workers share the database: each owns the streams of some parts
+    metadata,
+    Column("part", sa.Text, primary_key=True),
+    Column("fence", _number, nullable=False),
+    Column("host", sa.Text, nullable=False),
+    Column("process", sa.Integer, nullable=False),
+    Column("positions", sa.Text, nullable=False),  # JSON: the next message of each source
+)
+outbox = Table(
+    "outbox",  # what is still to be sent, or was sent just now
+    metadata,
+    Column("part", sa.Text, primary_key=True),
+    Column("number", _number, primary_key=True, autoincrement=False),
+    Column("kind", sa.Text, nullable=False),
+    Column("key", sa.Text),
+    Column("value", sa.Text, nullable=False),  # JSON
+)
+early = Table(
+    "early",  # answers whose event has not come yet
+    metadata,
+    Column("part", sa.Text, primary_key=True),
+    Column("stream", sa.Text, primary_key=True),  # its name
+    Column("event", sa.Text, primary_key=True),  # JSON: the event's id
+    Column("time", _real, nullable=False),
+    Column("answer", sa.Text, nullable=False),  # JSON
+)
 EVENT_TEXTS = "labelled file, texts"
 """The kind of records that hold texts of an event, by its id: they are erased with the event."""
+
+SERVICE = "service"
+"""The kind of the one record with the address and the process of the service, if there was one."""
 
 records = Table(
     "records",  # what programs around the streams keep, such as the tokens of the service
@@ -248,6 +278,11 @@ class Database:
                 text += f" ON CONFLICT ({key}) DO UPDATE SET {sets}"
             self._inserts[name] = text
         connection.exec_driver_sql(self._inserts[name], [tuple(row) for row in rows])
+
+    def serialise(self, connection: Connection, table: "Table[Any]") -> None:
+        """Let nobody else add rows to a table before this transaction ends."""
+        if not self.is_sqlite:  # whose transactions that write come one after the other anyway
+            connection.exec_driver_sql(f"LOCK TABLE {table.name} IN SHARE ROW EXCLUSIVE MODE")
 
     def revision(self) -> str | None:
         """The version of its tables; None if it has none yet."""

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from headwater.live import database as db
 from headwater.live.database import Database
 from headwater.live.snapshots import SnapshotStore
+from headwater.live.weights import drop_weights
 
 PAGE = 5_000
 """Numbers of facts whose rows go with one commit."""
@@ -21,6 +22,7 @@ def mark_deleted(database: Database, name: str) -> None:
         number = connection.scalar(sa.select(s.stream).where(s.name == name))
         renamed = sa.update(db.streams).where(s.name == name)
         connection.execute(renamed.values(name=f"{GONE}{number}"))
+        connection.execute(sa.delete(db.early).where(db.early.c.stream == name))
 
 
 def delete_marked(database: Database) -> None:
@@ -47,6 +49,7 @@ def _delete(database: Database, stream: int) -> None:
                 path.unlink()
     with database.said(), database.engine.begin() as connection:
         for table in db.metadata.sorted_tables:
-            if "stream" in table.c and table is not db.streams:
+            if "stream" in table.c and table not in (db.streams, db.early):
                 connection.execute(sa.delete(table).where(table.c.stream == stream))
+        drop_weights(connection, stream)
         connection.execute(sa.delete(db.streams).where(db.streams.c.stream == stream))

@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 import time
+from typing import NamedTuple
 
 from headwater.errors import JournalError
 from headwater.learners.base import Learner
@@ -16,9 +17,16 @@ from headwater.live.database import Database
 from headwater.live.reading import begin_replay
 from headwater.live.replay import History
 from headwater.live.snapshots import SnapshotStore, digest_of
+from headwater.live.weights import Heaviest, heaviest
 
-Made = tuple[int, str, float]
-"""Bytes, checksum and seconds of a snapshot."""
+
+class Made(NamedTuple):
+    """Bytes, checksum and seconds of a snapshot, and the heaviest weights of its model."""
+
+    size: int
+    sha256: str
+    seconds: float
+    heaviest: Heaviest
 
 
 def write_learner(store: SnapshotStore, stream: int, fact: int, learner: Learner) -> Made:
@@ -26,7 +34,8 @@ def write_learner(store: SnapshotStore, stream: int, fact: int, learner: Learner
     began = time.perf_counter()
     data = learner.to_bytes()
     store.write(stream, fact, data)
-    return len(data), digest_of(data), time.perf_counter() - began
+    size, checksum, weights = len(data), digest_of(data), heaviest(learner)
+    return Made(size, checksum, time.perf_counter() - began, weights)
 
 
 def follow(database: Database, stream: int, fact: int) -> Made:
@@ -42,8 +51,8 @@ def follow(database: Database, stream: int, fact: int) -> Made:
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise JournalError(f"{database.name}: the process that makes snapshots failed: {last}.")
-    size, checksum, seconds = json.loads(done.stdout)
-    return size, checksum, seconds
+    size, checksum, seconds, weights = json.loads(done.stdout)
+    return Made(size, checksum, seconds, [(name, weight) for name, weight in weights])
 
 
 def main() -> None:
@@ -58,8 +67,8 @@ def main() -> None:
             replayer = begin_replay(database, connection, task["stream"], history, task["fact"])
             replayer.catch_up(connection, task["fact"])
     store = SnapshotStore(database)
-    size, checksum, _ = write_learner(store, task["stream"], task["fact"], replayer.learner)
-    print(json.dumps([size, checksum, time.perf_counter() - began]))
+    made = write_learner(store, task["stream"], task["fact"], replayer.learner)
+    print(json.dumps(made._replace(seconds=time.perf_counter() - began)))
 
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ from headwater.types import Id, Label
 WAITING = ("open", "answered", "reopening", "disputed")
 """The states of questions whose frozen inputs may still be needed."""
 ClockKind = Literal["system", "events"]
+Labels = Literal["asked", "all"]
 ANSWERED = ("answered", "applied", "refused", "settled")
 """The states of questions whose answer counts."""
 SETTLED = "settled"
@@ -72,6 +73,7 @@ class Settings:
     desk: DeskSettings = field(default_factory=DeskSettings)
     allowance: Allowance | None = None
     clock: ClockKind = "system"
+    labels: Labels = "asked"
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -132,7 +134,6 @@ class Journal:
         self.time = 0.0  # and its time
         self.arithmetic = 0
         self.people: dict[str, int] = {}
-        self._next_person = 1
         self._kept_names = 0
         self._takes_rate = False
         self._start()
@@ -194,7 +195,6 @@ class Journal:
         self._use_names(connection)
         rows = connection.execute(sa.select(db.people.c.name, db.people.c.person)).all()
         self.people = {name: person for name, person in rows if name is not None}
-        self._next_person = 1 + max((person for _, person in rows), default=0)
         streams = db.streams.c
         found = sa.select(streams.arithmetic).where(streams.stream == self.stream)
         self.arithmetic = connection.scalars(found).one()
@@ -515,18 +515,30 @@ class Journal:
         self, answer: int, target: int, label: Label, decision: Decision, settled: bool = False
     ) -> str:
         """Let the learner learn an answer; what it cannot take is kept and shown."""
-        learned = self._learn(decision, label)
+        weight = self._weight(decision)
+        learned = self._learn(decision, label, weight)
         state = ("settled" if settled else "applied") if learned else "refused"
         text = label_text(label)
-        self.note(Kind.APPLIED, None, target=target, answer=answer, label=text)
+        data = None if weight is None else json.dumps({"weight": weight})
+        self.note(Kind.APPLIED, None, target=target, answer=answer, label=text, data=data)
         if decision.asked:
             self.set_question(target, state, answer)
         self.open.pop(target, None)
         return state
 
-    def _learn(self, decision: Decision, label: Label) -> bool:
+    def _weight(self, decision: Decision) -> int | None:
+        """How many labels one stands for in the learner's probabilities; None: its decision knows.
+
+        A label that came later and unasked stands for none, unless those of all events come: who
+        sends it may have chosen which.
+        """
+        if self.settings.labels == "all":
+            return 1
+        return None if decision.asked else 0
+
+    def _learn(self, decision: Decision, label: Label, weight: int | None = None) -> bool:
         try:
-            self.learner.answer(decision, label)
+            self.learner.answer(decision, label, weight=weight)
         except (AnswerError, LabelError, StepError):
             return False
         return True
@@ -611,9 +623,14 @@ class Journal:
         if name is None:
             return None
         if name not in self.people:
-            number = self._next_person
-            self.database.insert(connection, db.people, [(number, name)])
-            self.people[name], self._next_person = number, number + 1
+            # Another worker on the same database may have met the person, or others, meanwhile.
+            self.database.serialise(connection, db.people)
+            p = db.people.c
+            number = connection.scalar(sa.select(p.person).where(p.name == name))
+            if number is None:
+                number = 1 + (connection.scalar(sa.select(sa.func.max(p.person))) or 0)
+                self.database.insert(connection, db.people, [(number, name)])
+            self.people[name] = number
         return self.people[name]
 
     def drop_names(self, connection: Connection) -> None:

@@ -24,12 +24,13 @@ from headwater.live.database import Database, Synchronous
 from headwater.live.deletion import delete_marked, mark_deleted
 from headwater.live.desk import Desk
 from headwater.live.event_record import EventRecord, find_event, question_of
-from headwater.live.journal import ClockKind, Settings
+from headwater.live.journal import ClockKind, Labels, Settings
 from headwater.live.live_stream import LiveStream
 from headwater.live.quality import Quality, QualityWindow, quality, quality_curve
 from headwater.live.reading import StreamStatus
 from headwater.live.replay import Kind, header_of, learner_of, takes_rate
 from headwater.live.results import Answered, Receipt
+from headwater.live.weights import WeightsAt, read_weights
 from headwater.live.writer import Job, Refused, Writer
 from headwater.register import FeatureFinding, Register
 from headwater.types import Event, Id, Label
@@ -57,6 +58,7 @@ def open(
     desk: DeskSettings | None = None,
     allowance: Allowance | None = None,
     clock: ClockKind | None = None,
+    labels: Labels | None = None,
     synchronous: Synchronous = "full",
 ) -> "Loop":
     """Open a stream of a live database: it is created, or continues where it stopped.
@@ -91,6 +93,11 @@ def open(
     clock
         `"events"`: the time is that of the events, which `receive` is given, as for a file of the
         past. `"system"` (the default of a new stream): it is the computer's.
+    labels
+        `"all"`: the labels of all events come by and by, asked for or not, so a label that comes
+        later and unasked counts in quality, calibration, class odds and trust. `"asked"` (the
+        default of a new stream): it is learned, but not counted there, because who sends it may
+        have chosen which.
     synchronous
         SQLite only. `"full"` survives a power cut. `"normal"` survives the death of the process; a
         power cut may lose the last commits.
@@ -129,6 +136,10 @@ def open(
         raise ParameterError(f'live.open: clock must be "system" or "events", got {clock!r}.')
     if clock is not None:
         chosen["clock"] = clock
+    if labels not in (None, "asked", "all"):
+        raise ParameterError(f'live.open: labels must be "asked" or "all", got {labels!r}.')
+    if labels is not None:
+        chosen["labels"] = labels
     if not isinstance(stream, str) or not stream:
         raise ParameterError(f"live.open: stream must be a name, got {stream!r}.")
     with _opening:
@@ -219,6 +230,7 @@ class Loop:
                     f"{database.name}: stream {self.stream!r} is new, so it needs a learner:"
                     " open(..., learner=...)."
                 )
+            database.serialise(connection, table)
             number = 1 + (connection.scalar(sa.select(sa.func.max(table.c.stream))) or 0)
             _check_rate(learner, allowance)
             trained = learner.seen + learner.learned > 0
@@ -414,14 +426,14 @@ class Loop:
             )
         journal = self._journal
         with self._reading() as connection:
-            return quality(connection, journal.stream, window, journal.now, self._reserve)
+            return quality(connection, journal.stream, window, journal.now)
 
     def quality_curve(self, points: int = 60) -> list[Quality]:
         """The quality over time: points at equal distances, each over the six distances before."""
         if isinstance(points, bool) or not isinstance(points, int) or points < 1:
             raise ParameterError(f"quality_curve: points must be from 1, got {points!r}.")
         with self._reading() as connection:
-            return quality_curve(connection, self._journal.stream, points, self._reserve)
+            return quality_curve(connection, self._journal.stream, points)
 
     @property
     def allowance(self) -> AllowanceStatus | None:
@@ -432,11 +444,6 @@ class Loop:
             return None if journal.spending is None else journal.spending.status(journal.now)
 
         return self._do(status)
-
-    @property
-    def _reserve(self) -> float | None:
-        allowance = self._journal.settings.allowance
-        return None if allowance is None else allowance.reserve
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the model contains every correction; whether it does."""
@@ -458,6 +465,11 @@ class Loop:
         """Counts, quality with its interval, and the last facts."""
         with self._reading() as connection:
             return reading.status(self._writer.database, connection, self._journal.stream)
+
+    def weights(self) -> list[WeightsAt]:
+        """The heaviest weights at the moments of snapshots, the oldest first."""
+        with self._reading() as connection:
+            return read_weights(connection, self._journal.stream)
 
     def find(self, event: Id | list[Id]) -> EventRecord:
         """Everything about an event, by its id or by the first of several that there is."""
@@ -579,8 +591,8 @@ class Loop:
         when: float | None,
         group: str | None,
     ) -> tuple[Callable[[Connection], Receipt], list[str]]:
-        event = _event(x)
-        key = _id(id)
+        event = checked_event(x)
+        key = checked_id(id)
         given = None if label is None else _label(label)
         named = _group(group)
         receive = self._journal.receive
@@ -595,8 +607,8 @@ class Loop:
         times: Sequence[float | None] | None,
         groups: Sequence[str | None] | None,
     ) -> tuple[Callable[[Connection], list[Receipt | Exception]], list[str]]:
-        read = [_event(x) for x in events]
-        keys = [None] * len(read) if ids is None else [_id(id) for id in ids]
+        read = [checked_event(x) for x in events]
+        keys = [None] * len(read) if ids is None else [checked_id(id) for id in ids]
         given = (
             [None] * len(read)
             if labels is None
@@ -666,7 +678,7 @@ def _check_rate(learner: Learner, allowance: Allowance | None) -> None:
         )
 
 
-def _event(x: Any) -> dict[Any, Any]:
+def checked_event(x: Any) -> dict[Any, Any]:
     """A copy that nobody changes while it waits."""
     if not isinstance(x, Mapping):
         raise EventError(
@@ -679,7 +691,7 @@ def _event(x: Any) -> dict[Any, Any]:
     return dict(x)
 
 
-def _id(id: Any) -> Id | None:
+def checked_id(id: Any) -> Id | None:
     if id is None or (isinstance(id, int) and not isinstance(id, bool)):
         return id
     if not isinstance(id, str) or not id or id.startswith("#") or len(id) > LONGEST_ID:

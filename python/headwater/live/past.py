@@ -21,6 +21,7 @@ from headwater.live.reading import begin_replay
 from headwater.live.replay import History, Kind, Replayer, label_text
 from headwater.live.results import Answered
 from headwater.live.snapshot_maker import SnapshotMaker
+from headwater.live.weights import drop_weights
 from headwater.live.writer import Call, Refused
 from headwater.types import Label
 
@@ -176,6 +177,7 @@ class Past:
         listed = journal.snapshots.listed(connection, journal.stream)
         with_it = [one.fact for one in listed if one.fact >= target]
         journal.snapshots.drop(connection, journal.stream, with_it)
+        drop_weights(connection, journal.stream, target)
         return self._change(Kind.FORGOTTEN, target, target=target)
 
     def change_learner(self, connection: Connection, header: str) -> int:

@@ -4,6 +4,10 @@ Events that came with their label are known for certain. Labels that came later 
 are left out: who sends them may have chosen which. Nothing is inferred about events that were
 hardly ever asked about: those whose probability is below a twentieth of their rate, or below half
 of the reserve's if that is less.
+
+In a stream whose labels all come by and by (`labels="all"`) they count. If a share q of the events
+that were not asked about has its label by now, that of an event is known with the probability
+k = p + q(1 − p), and k takes the place of p: the interval is a point once all have come.
 """
 
 import json
@@ -20,7 +24,7 @@ from headwater.types import Label
 QualityWindow = Literal["day", "week", "reset"]
 SECONDS = {"day": 86_400.0, "week": 7 * 86_400.0}
 SHARE = 0.05
-"""The floor as a share of the rate: half of the usual reserve."""
+"""The floor as a share of the rate."""
 TRAILING = 6
 """Points of a curve whose events each point takes together."""
 
@@ -55,18 +59,15 @@ def quality(
     stream: int,
     window: QualityWindow | None,
     now: float,
-    reserve: float | None = None,
 ) -> Quality:
     """The quality of a window that ends now."""
     history = History.read(connection, stream)
     first = _first(connection, stream, window, now)
-    estimate = _Reading(connection, stream, history, first, reserve).estimate(first, None)
+    estimate = _Reading(connection, stream, history, first).estimate(first, None)
     return _told(estimate, _time(connection, stream, first))
 
 
-def quality_curve(
-    connection: Connection, stream: int, points: int, reserve: float | None = None
-) -> list[Quality]:
+def quality_curve(connection: Connection, stream: int, points: int) -> list[Quality]:
     """The quality over time: points at equal distances, each of a tenth of the time before it."""
     f = db.facts.c
     history = History.read(connection, stream)
@@ -77,7 +78,7 @@ def quality_curve(
     times = [begin + (end - begin) * step / points for step in range(points)]
     firsts = [first_fact(connection, stream, time) for time in times]
     lasts = [*firsts[1:], None]
-    reading = _Reading(connection, stream, history, firsts[0], reserve)
+    reading = _Reading(connection, stream, history, firsts[0])
     parts = [reading.estimate(*edges) for edges in zip(firsts, lasts, strict=True)]
     curve = []
     for point in range(points):
@@ -91,7 +92,7 @@ def quality_curve(
 
 def whole_estimate(connection: Connection, stream: int, history: History) -> ErrorEstimate:
     """The estimate over all events."""
-    return _Reading(connection, stream, history, 1, None).estimate(1, None)
+    return _Reading(connection, stream, history, 1).estimate(1, None)
 
 
 def _told(estimate: ErrorEstimate, since: float) -> Quality:
@@ -127,17 +128,14 @@ def _time(connection: Connection, stream: int, first: int) -> float:
 class _Reading:
     """The events of a stream from a fact on, and the labels that are known of them."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        stream: int,
-        history: History,
-        first: int,
-        reserve: float | None,
-    ) -> None:
+    def __init__(self, connection: Connection, stream: int, history: History, first: int) -> None:
         self.connection = connection
         self.history = history
-        f = db.facts.c
+        f, s = db.facts.c, db.streams.c
+        found = sa.select(s.settings).where(s.stream == stream)
+        settings = json.loads(connection.scalars(found).one())
+        reserve = (settings.get("allowance") or {}).get("reserve")
+        self.all_come = settings.get("labels") == "all"
         self.here = (f.stream == stream) & (f.kind == Kind.EVENT)
         share = SHARE if not reserve else min(SHARE, reserve / 2)
         counts = sa.select(sa.func.count(), sa.func.count().filter(f.asked)).select_from(db.facts)
@@ -160,18 +158,21 @@ class _Reading:
         if end is not None:
             some &= f.number < end
         estimate = ErrorEstimate(floor=0.0)
-        reached = sa.and_(self.is_reached, f.label.is_(None))
+        p, is_reached = self._known_with(some)
+        reached = sa.and_(is_reached, f.label.is_(None))
         sums = sa.select(
             sa.func.count().filter(f.label.is_(None)),
             sa.func.count().filter(reached),
-            sa.func.sum(sa.case((reached, 1 / f.probability), else_=0.0)),
-            sa.func.min(f.probability).filter(f.label.is_(None)),
+            sa.func.sum(sa.case((reached, 1 / p), else_=0.0)),
+            sa.func.min(p).filter(f.label.is_(None)),
         ).select_from(db.facts)
         events, count, inverse, lowest = connection.execute(sums.where(some)).one()
         estimate.count(events, count, float(inverse or 0.0), 1.0 if lowest is None else lowest)
-        columns = (f.number, f.asked, f.probability, f.prediction, f.label, self.is_reached)
-        known = sa.select(*columns).where(some, sa.or_(f.asked, f.label.is_not(None)))
-        for number, asked, p, prediction, label, is_reached in connection.execute(known):
+        columns = (f.number, f.asked, p, f.prediction, f.label, is_reached)
+        known = sa.select(*columns).where(some)
+        if not self.all_come:
+            known = known.where(sa.or_(f.asked, f.label.is_not(None)))
+        for number, asked, chance, prediction, label, may_count in connection.execute(known):
             if number in self.history.removed:
                 continue
             guess = None
@@ -180,18 +181,37 @@ class _Reading:
             if label is not None:
                 if number not in self.history.retracted:
                     estimate.update(1.0, True, guess != self.history.label(number, number, label))
-            elif asked and is_reached and number in self.labels:
-                estimate.answer(p, guess != self.labels[number])
-        self._without_removed(estimate, some)
+            elif (asked or self.all_come) and may_count and number in self.labels:
+                estimate.answer(chance, guess != self.labels[number])
+        self._without_removed(estimate, some, p, is_reached)
         return estimate
 
-    def _without_removed(self, estimate: ErrorEstimate, some: sa.ColumnElement[bool]) -> None:
+    def _known_with(
+        self, some: sa.ColumnElement[bool]
+    ) -> tuple[sa.ColumnElement[float], sa.ColumnElement[bool]]:
+        """The probability with which the label of an event is known, and whether that is enough."""
+        f = db.facts.c
+        if not self.all_come:
+            return f.probability, self.is_reached
+        unasked = sa.select(f.number).where(some, f.asked.is_(False), f.label.is_(None))
+        numbers = self.connection.scalars(unasked).all()
+        told = sum(number in self.labels for number in numbers) / max(1, len(numbers))
+        p = f.probability + told * (1 - f.probability)
+        return p, p > 0
+
+    def _without_removed(
+        self,
+        estimate: ErrorEstimate,
+        some: sa.ColumnElement[bool],
+        p: sa.ColumnElement[float],
+        is_reached: sa.ColumnElement[bool],
+    ) -> None:
         """Events that should not have come do not count."""
         f = db.facts.c
         removed = sorted(self.history.removed)
         for start in range(0, len(removed), 500):
-            found = sa.select(f.probability, self.is_reached).where(
+            found = sa.select(p, is_reached).where(
                 some, f.label.is_(None), f.number.in_(removed[start : start + 500])
             )
-            for p, is_reached in self.connection.execute(found):
-                estimate.count(-1, -int(is_reached), -1 / p if is_reached else 0.0)
+            for chance, counted in self.connection.execute(found):
+                estimate.count(-1, -int(counted), -1 / chance if counted else 0.0)

@@ -19,6 +19,7 @@ from headwater.live.open_questions import OpenEvent, read_open
 from headwater.live.quality import Quality, QualityWindow, quality, whole_estimate
 from headwater.live.replay import History, Kind, Replayer, learner_of, read_names
 from headwater.live.snapshots import SnapshotStore
+from headwater.live.weights import WeightsAt, read_weights
 
 
 class StreamStatus(NamedTuple):
@@ -91,12 +92,9 @@ class Reader:
         """How often predictions are wrong, as `Loop.quality`; a window ends at the last fact."""
         f = db.facts.c
         with self.reading() as connection:
-            s = db.streams.c
-            found = sa.select(s.settings).where(s.stream == self.number)
-            allowance = json.loads(connection.scalars(found).one()).get("allowance") or {}
             last = sa.select(sa.func.max(f.time)).where(f.stream == self.number)
             now = connection.scalar(last) or 0.0
-            return quality(connection, self.number, window, now, allowance.get("reserve"))
+            return quality(connection, self.number, window, now)
 
     def open_questions(self, most: int) -> list[OpenEvent]:
         """The open questions, in the order in which the desk hands them out."""
@@ -110,6 +108,11 @@ class Reader:
             replayer = begin_replay(self.database, connection, self.number, history, fact)
             replayer.catch_up(connection, fact)
         return replayer.learner
+
+    def weights(self) -> list[WeightsAt]:
+        """The heaviest weights at the moments of snapshots, the oldest first."""
+        with self.reading() as connection:
+            return read_weights(connection, self.number)
 
     def facts(self) -> Iterator[dict[str, Any]]:
         """Every fact in order, as a dict of what it holds; an event with its features."""

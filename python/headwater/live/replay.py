@@ -193,6 +193,7 @@ class Replayer:
         probability: float | None,
         rate: float | None,
         time: float,
+        data: str | None,
         body: bytes | None,
     ) -> None:
         self.position = number
@@ -227,11 +228,13 @@ class Replayer:
                 decided = fetch_decision(self._connection, self.stream, target, self._names)
             given = self.history.label(number, answer, label)
             assert given is not None
-            self._learn(target, decided, given)
+            self._learn(target, decided, given, weight_of(data))
 
-    def _learn(self, number: int, decision: Decision, label: Label) -> None:
+    def _learn(
+        self, number: int, decision: Decision, label: Label, weight: float | None = None
+    ) -> None:
         try:
-            self.learner.answer(decision, label)
+            self.learner.answer(decision, label, weight=weight)
             self.applied.add(number)
         except (AnswerError, LabelError, StepError) as error:
             self.refused[number] = str(error)
@@ -274,6 +277,7 @@ def read_facts(
         f.probability,
         f.rate,
         f.time,
+        f.data,
     )
     # A plain text: rows come as tuples, without SQLAlchemy's own rows, which cost more than replay.
     text = sa.select(*columns, b.body).select_from(joined)
@@ -310,6 +314,11 @@ def first_fact(connection: Connection, stream: int, time: float) -> int:
         else:
             low = middle + 1
     return low
+
+
+def weight_of(data: str | None) -> float | None:
+    """The weight that the fact of an applied answer gives it; None: that of its decision."""
+    return None if data is None else json.loads(data)["weight"]
 
 
 def label_of(text: str | None) -> Label | None:

@@ -19,6 +19,7 @@ from headwater.live.follower import Made
 from headwater.live.journal import WAITING, Journal
 from headwater.live.replay import History, Kind
 from headwater.live.snapshots import Snapshot
+from headwater.live.weights import Heaviest, add_weights
 from headwater.live.writer import Call
 
 LARGE = 1 << 23
@@ -80,8 +81,9 @@ class SnapshotMaker:
 
     def _make(self, fact: int, work: Callable[[], Made]) -> None:
         try:
-            snapshot = self._row(fact, work())
-            self.carry_out(partial(self._add, snapshot=snapshot))
+            made = work()
+            snapshot = self._row(fact, made)
+            self.carry_out(partial(self._add, snapshot=snapshot, heaviest=made.heaviest))
         except (HeadwaterError, OSError) as error:
             self.failure = error  # the journal is whole without it; the next one may succeed
 
@@ -91,7 +93,7 @@ class SnapshotMaker:
         journal.flush(connection)
         fact = journal.head
         made = follower.write_learner(journal.snapshots, journal.stream, fact, journal.learner)
-        self._add(connection, self._row(fact, made))
+        self._add(connection, self._row(fact, made), made.heaviest)
         self._fact, self._time = fact, time.monotonic()
         return fact
 
@@ -110,11 +112,10 @@ class SnapshotMaker:
             self._thread.join()
 
     def _row(self, fact: int, made: Made) -> Snapshot:
-        size, checksum, seconds = made
-        when = self.journal.clock()
-        return Snapshot(self.journal.stream, fact, fact, ARITHMETIC, size, checksum, when, seconds)
+        about = (ARITHMETIC, made.size, made.sha256, self.journal.clock(), made.seconds)
+        return Snapshot(self.journal.stream, fact, fact, *about)
 
-    def _add(self, connection: Connection, snapshot: Snapshot) -> None:
+    def _add(self, connection: Connection, snapshot: Snapshot, heaviest: Heaviest) -> None:
         journal = self.journal
         journal.flush(connection)
         history = History.read(connection, journal.stream)
@@ -122,6 +123,8 @@ class SnapshotMaker:
         if is_right and journal.snapshots.is_there(connection, snapshot):
             journal.database.insert(connection, db.snapshots, [snapshot], replace=True)
             self._bytes = snapshot.size
+            moment = (snapshot.stream, snapshot.fact, journal.now)
+            add_weights(journal.database, connection, *moment, heaviest)
         self._prune(connection)
         journal.snapshots.sweep(connection, journal.stream)
 

@@ -101,9 +101,19 @@ def what_if(
             )
         kept = 1.0 if questions is None else questions / max(1, asked_in_all)
         first = connection.scalar(sa.select(sa.func.min(f.number)).where(here, f.time >= since))
-        for fact, kind, target, answer, label, asked, probability, rate, time, body in read_facts(
-            connection, number, 0
-        ):
+        for (
+            fact,
+            kind,
+            target,
+            answer,
+            label,
+            asked,
+            probability,
+            rate,
+            time,
+            _,
+            body,
+        ) in read_facts(connection, number, 0):
             counts = first is not None and fact >= first
             if kind == Kind.EVENT and fact not in history.removed:
                 if body is None:

@@ -64,11 +64,11 @@ class Refused(Exception):  # noqa: N818, it is no error of its own
 
 
 class Writer:
-    """The thread that writes to one database, for all its streams."""
+    """The thread that writes to one database, for all its streams or for those of one part."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, part: str | None = None) -> None:
         self.database = database
-        self.holder = Holder(database)
+        self.holder = Holder(database, part=part)
         self.streams: list[Written] = []
         self.commits = 0
         self.failure: Exception | None = None

@@ -5,7 +5,7 @@ import math
 from typing import Any, ClassVar, Self
 
 from headwater.errors import ParameterError
-from headwater.parameters import check_fields
+from headwater.parameters import check_fields, check_parameters, did_you_mean
 
 
 def shown(value: object) -> str:
@@ -18,6 +18,10 @@ class Component:
 
     word: ClassVar[str]
     kind: ClassVar[str]
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        check_parameters(cls, given, f"{cls.kind}.{cls.__name__}")
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -44,5 +48,5 @@ class Component:
             return words[value]()
         raise ParameterError(
             f"{owner}: {cls.kind} must be one of {', '.join(map(repr, words))}"
-            f" or a value of headwater.{cls.kind}, got {value!r}."
+            f" or a value of headwater.{cls.kind}, got {value!r}{did_you_mean(value, words)}"
         )

@@ -24,7 +24,7 @@ class Running(Scale):
     its value, a word its presence, and a sensor that comes and goes is both. The model has a weight
     for each; that of the presence has the name with " (present)" behind it. Older values are
     forgotten, gross errors are clipped, and a feature that gets another unit begins again. An event
-    is counted once, when it is decided on or learned. `docs/scaling.md` has the formulas.
+    is counted once, when it is decided on or learned. `docs/concepts/scaling.md` has the formulas.
 
     Examples
     --------

@@ -6,6 +6,7 @@ random, are shown once and kept as SHA-256 only. A request that changes somethin
 carry the session's CSRF token, which follows from its cookie.
 """
 
+import base64
 import hashlib
 import hmac
 import secrets
@@ -128,8 +129,8 @@ class Access:
         """The sender; None without token and cookie, ServiceError if one of them is not valid."""
         header = request.headers.get("authorization")
         if header is not None:
-            kind, _, token = header.partition(" ")
-            grant = self._tokens.get(_hash(token.strip())) if kind.lower() == "bearer" else None
+            token = _token(header)
+            grant = None if token is None else self._tokens.get(_hash(token))
             if grant is None:
                 raise ServiceError(
                     "bad_token",
@@ -334,6 +335,19 @@ class Access:
             self._records.delete("session", *old)
             for key in old:
                 del self._sessions[key]
+
+
+def _token(header: str) -> str | None:
+    """The token of an Authorization header; of `Basic` it is the password, whoever the user is."""
+    kind, _, given = header.partition(" ")
+    if kind.lower() == "bearer":
+        return given.strip()
+    if kind.lower() != "basic":
+        return None
+    try:
+        return base64.b64decode(given.strip(), validate=True).decode().partition(":")[2]
+    except ValueError:
+        return None
 
 
 def _hash(secret: str) -> str:

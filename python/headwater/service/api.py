@@ -3,6 +3,7 @@
 from headwater.service import (
     events,
     health,
+    label_studio,
     people,
     quality,
     questions,
@@ -21,6 +22,7 @@ _LISTED: tuple[Operation, ...] = (
     *quality.OPERATIONS,
     *people.OPERATIONS,
     *webhook_routes.OPERATIONS,
+    *label_studio.OPERATIONS,
     *sessions.OPERATIONS,
     *health.OPERATIONS,
 )

@@ -128,6 +128,10 @@ class FileFeed:
         if self._thread.ident is not None:
             self._thread.join()
 
+    def wait(self, seconds: float) -> None:
+        """Wait until it is closed, or so long."""
+        self._stop.wait(seconds)
+
     @property
     def is_finished(self) -> bool:
         """Whether every row is in the stream and no question is open."""

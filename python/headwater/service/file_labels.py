@@ -1,10 +1,11 @@
 """What came of labelling a file: a label for every row, and how good the predicted ones are."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
 import sqlalchemy as sa
 
 from headwater import live
@@ -21,9 +22,14 @@ from headwater.types import Id, Label, Rows
 HUNDRED = 100
 """Answers whose effect is measured."""
 PROBE = 2_000
-"""Rows, drawn at random, on which two models are compared."""
-HARDLY = 0.01
-"""A change of so few predictions is hardly one."""
+"""Rows, drawn at random, that the models are compared on."""
+HARDLY = 0.005
+"""A gain of so few right labels is hardly one."""
+MOST_QUESTIONS = 2**31
+MOST_POINTS = 8
+"""Models of the past that a curve is drawn through."""
+POWERS = (0.25, 0.5, 1.0, 2.0)
+"""How fast errors may fall with the number of answers: as its power."""
 
 
 class Given(NamedTuple):
@@ -34,15 +40,17 @@ class Given(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What the last hundred answers did: the share of rows whose prediction they changed."""
+    """What the last hundred answers did, and what another hundred would do."""
 
     changed: float
-    rows: int
+    """The share of rows whose prediction the last hundred answers changed."""
+    gain: float
+    """The share of rows whose label another hundred would correct, by the curve so far."""
 
     @property
     def is_small(self) -> bool:
-        """Whether another hundred would hardly help, if they do as the last hundred did."""
-        return self.changed <= HARDLY
+        """Whether another hundred would hardly help."""
+        return self.gain <= HARDLY
 
 
 class Outcome(NamedTuple):
@@ -63,8 +71,7 @@ class Outcome(NamedTuple):
 
 def given_labels(loop: Loop) -> dict[Id, Given]:
     """Every row that somebody has said something about, by the id of its event."""
-    asked = loop.status().asked
-    rows = loop.desk.questions(None, max(1, asked))
+    rows = loop.desk.questions(None, MOST_QUESTIONS)
     bad = {one.event: Given(None, one.person) for one in rows if one.state == "bad"}
     return bad | {one.event: Given(one.label, one.person) for one in rows if one.label is not None}
 
@@ -77,7 +84,11 @@ def outcome(loop: Loop, url: str, events: EventFile, file: LabelledFile) -> Outc
     for one in given:
         who = one.who or "somebody"
         people[who] = people.get(who, 0) + 1
-    effect = None if len(given) < 2 * HUNDRED else _effect(loop.learner, url, events, file)
+    effect = None
+    if len(given) >= 2 * HUNDRED:
+        # The end of the order: of these rows the fewest were learned.
+        rows = RandomOrder(events, file.rows, file.seed).rows(max(0, file.rows - PROBE))
+        effect = effect_of_answers(loop.learner, url, [one.x for one in islice(rows, PROBE)])
     return Outcome(
         file.rows,
         status.events,
@@ -89,31 +100,103 @@ def outcome(loop: Loop, url: str, events: EventFile, file: LabelledFile) -> Outc
     )
 
 
-def _effect(learner: Learner, url: str, events: EventFile, file: LabelledFile) -> Effect | None:
-    """How many predictions the last hundred answers changed, among rows drawn at random.
+def effect_of_answers(learner: Learner, url: str, probe: list[dict[Any, float]]) -> Effect | None:
+    """What answers did to the predictions of these rows, and will do.
 
-    The model before them is replayed from the journal. If k of n predictions differ, the share of
-    right ones over these rows cannot have changed by more than k/n.
+    Models of the past are replayed from the journal. The probabilities of the model of now say how
+    many errors each of them made: one point of a curve per model.
     """
+    now = np.asarray(learner.predict_many(probe))
+    chances, labels = learner.predict_proba_many(probe), list(learner.labels)
+    place = {label: at for at, label in enumerate(labels)}
+    points: list[tuple[int, float]] = []
+    changed = 0.0
     with live.read(url, STREAM) as reader:
-        fact = _fact_before(reader, HUNDRED)
-        if fact is None:
-            return None
-        before = reader.learner(fact)
-    # The end of the order: of these rows the fewest were learned.
-    rows = RandomOrder(events, file.rows, file.seed).rows(max(0, file.rows - PROBE))
-    probe = [one.x for one in islice(rows, PROBE)]
-    pairs = zip(before.predict_many(probe), learner.predict_many(probe), strict=True)
-    return Effect(sum(one != other for one, other in pairs) / len(probe), len(probe))
+        facts = _learned_facts(reader)
+        for answers in curve_points(len(facts)):
+            then = learner if answers == len(facts) else reader.learner(facts[answers - 1])
+            said = np.asarray(then.predict_many(probe))
+            columns = [place[_plain(one)] for one in said]
+            points.append((answers, float(1 - chances[np.arange(len(probe)), columns].mean())))
+            if answers == len(facts) - HUNDRED:
+                changed = float(np.mean(said != now))
+    return Effect(changed, expected_gain(points)) if len(points) > 1 else None
 
 
-def _fact_before(reader: Reader, answers: int) -> int | None:
-    """The fact before the last so many answers were learned."""
+def curve_points(answers: int) -> list[int]:
+    """Numbers of answers at which the curve is drawn: now, a hundred before, and on by halves.
+
+    Examples
+    --------
+    >>> curve_points(1_000)
+    [105, 158, 237, 355, 533, 800, 900, 1000]
+    """
+    points = [answers, answers - HUNDRED]
+    step = answers - 2.0 * HUNDRED
+    while step >= HUNDRED and len(points) < MOST_POINTS:
+        points.append(int(step))
+        step /= 1.5
+    return sorted(one for one in points if one >= HUNDRED)
+
+
+def expected_gain(points: Sequence[tuple[int, float]], more: int = HUNDRED) -> float:
+    """By how much errors fall with so many more answers, from errors after numbers of answers.
+
+    The curve is error = a + b·answers^(-c), by least squares: of the powers c the best one, or 1
+    while there are fewer than four points.
+
+    Examples
+    --------
+    >>> curve = [(n, 0.1 + 2 / n**0.5) for n in (100, 200, 400, 800)]
+    >>> round(expected_gain(curve), 4), round(2 / 800**0.5 - 2 / 900**0.5, 4)
+    (0.004, 0.004)
+    """
+    answers, errors = np.array(points, dtype=float).T
+    best = (np.inf, 0.0)
+    for power in POWERS if len(points) >= 4 else (1.0,):
+        falls = np.stack([np.ones_like(answers), answers**-power], axis=1)
+        fit = np.linalg.lstsq(falls, errors, rcond=None)[0]
+        left = float(((falls @ fit - errors) ** 2).sum())
+        gain = fit[1] * (answers[-1] ** -power - (answers[-1] + more) ** -power)
+        best = min(best, (left, float(gain)))
+    return max(0.0, best[1])
+
+
+def _learned_facts(reader: Reader) -> list[int]:
+    """The facts at which answers were learned, in order."""
     f = db.facts.c
     applied = sa.select(f.number).where(f.stream == reader.number, f.kind == Kind.APPLIED)
     with reader.reading() as connection:
-        last = connection.scalars(applied.order_by(f.number.desc()).limit(answers)).all()
-    return last[-1] - 1 if len(last) == answers else None
+        return list(connection.scalars(applied.order_by(f.number)))
+
+
+def sentences(found: Outcome) -> list[str]:
+    """What came of it, in words."""
+    lines = [
+        f"{found.answers:,} answers about {found.seen:,} of {found.rows:,} rows;"
+        f" {found.open:,} questions are open."
+    ]
+    if len(found.people) > 1:
+        people = sorted(found.people.items(), key=lambda one: (-one[1], one[0]))
+        lines.append("By " + ", ".join(f"{who} {count:,}" for who, count in people) + ".")
+    error, (low, high) = found.quality.error, found.quality.interval
+    if error is None:
+        lines.append("How good the predictions are is not known yet.")
+    else:
+        lines.append(
+            f"Predictions were wrong in {error:.1%} of the rows ({low:.1%} to {high:.1%} with 95 %"
+            " confidence), each predicted before its answer."
+        )
+    if found.effect is None:
+        lines.append("From 200 answers on, this says whether more of them help.")
+    else:
+        effect = found.effect
+        lines.append(
+            f"The last 100 answers changed {effect.changed:.1%} of the predictions. Another hundred"
+            f" would correct about {effect.gain:.1%} of the labels"
+            f"{': they would hardly help' if effect.is_small else ''}."
+        )
+    return lines
 
 
 def write_labels(

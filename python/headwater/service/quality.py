@@ -7,6 +7,7 @@ from msgspec import Meta
 from starlette.concurrency import run_in_threadpool
 
 from headwater.live import Allowance, Quality
+from headwater.live.allowance import RESERVED
 from headwater.service.endpoint import Call, Operation, Parameter
 from headwater.service.errors import ServiceError
 
@@ -51,7 +52,7 @@ class AllowanceIn(msgspec.Struct, forbid_unknown_fields=True):
     burst: Count | None = None
     hours: str | None = None
     tz: str | None = None
-    reserve: Annotated[float, Meta(ge=0, lt=1)] = 0.1
+    reserve: Annotated[float, Meta(ge=0, lt=1)] = RESERVED
 
 
 async def show_quality(call: Call) -> QualityOut:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -10,8 +11,10 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from headwater.errors import ParameterError
 from headwater.service.service import Service
 
 HEADER_SECONDS = 15.0
@@ -78,8 +81,11 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
-        if self.started and self._ready is not None:
-            self._ready(self.servers[0].sockets[0].getsockname()[1])
+        if self.started:
+            port = self.servers[0].sockets[0].getsockname()[1]
+            await run_in_threadpool(self._service.note_address, port)
+            if self._ready is not None:
+                self._ready(port)
 
     async def shutdown(self, sockets: Any = None) -> None:
         self._service.stop()
@@ -102,3 +108,16 @@ class Server(uvicorn.Server):
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def free_port(command: str, port: int) -> int:
+    """This port, or another one if it is taken."""
+    for wanted in (port, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", wanted))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise ParameterError(f"{command}: no port is free, not even another than {port}.")

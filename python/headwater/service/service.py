@@ -1,9 +1,12 @@
 """The service without HTTP: its streams, and what is around them."""
 
+import os
+import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from headwater import live
@@ -19,17 +22,25 @@ from headwater.service.limits import Limits
 from headwater.service.metrics import Metrics
 from headwater.service.records import Records
 from headwater.service.settings import Settings
-from headwater.service.stream_settings import StreamSettings, learner_named
+from headwater.service.stream_settings import StreamSettings, allowance_of, learner_named
 from headwater.service.updates import Updates
 from headwater.service.webhooks import Webhooks
 from headwater.types import Id
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where a service listens, and which process it is."""
+
+    url: str
+    process: int
+    host: str
 
 
 class Service:
     """Every stream of a database, open for writing, with access, updates and settings.
 
     Streams are those of the database, those of `headwater.toml`, and those of `learners`; a new
-    database without any gets the stream `main` with Spring.
+    database without any gets the stream `main` with Spring and a register.
     """
 
     def __init__(self, settings: Settings, learners: Mapping[str, Learner] | None = None) -> None:
@@ -68,13 +79,13 @@ class Service:
 
     def _open_streams(self, learners: dict[str, Learner]) -> None:
         told: Mapping[str, Any] = self.config.sections.get("streams", {})
-        people: Mapping[str, Any] = self.config.sections.get("allowance", {})
+        self.allowance = allowance_of(self.config)
         known = self._known_streams()
         names = list(dict.fromkeys([*known, *told, *learners]))
         if not names:
-            names, learners = ["main"], {"main": learner_named("Spring")}
+            names, learners = ["main"], {"main": learner_named("Spring", {"track": True})}
         for name in names:
-            wanted = StreamSettings.from_config(name, told.get(name, {}), people)
+            wanted = StreamSettings.from_config(name, told.get(name, {}), self.allowance)
             learner = learners.get(name)
             if learner is None and (name not in known or wanted.learner is not None):
                 learner = wanted.build()
@@ -88,6 +99,13 @@ class Service:
             )
             self.streams[name] = loop
             return loop
+
+    def note_address(self, port: int) -> None:
+        """Keep where it listens, for whoever meets the database while it is held."""
+        host = self.settings.host
+        url = f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}"
+        address = Address(url=url, process=os.getpid(), host=socket.gethostname())
+        self.records.write(db.SERVICE, "address", address)
 
     def delete_stream(self, name: str) -> None:
         """Close a stream and delete everything about it."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from headwater.catalogue import algorithm, known, with_rate
 from headwater.errors import ParameterError
+from headwater.inputs.config import Config
 from headwater.learners.base import Learner
 from headwater.live import Allowance
 
@@ -23,24 +24,24 @@ class StreamSettings:
     keep_events: float | None = None
     answer_within: float | None = None
     allowance: Allowance | None = None
+    labels: str | None = None
 
     @classmethod
     def from_config(
-        cls, name: str, told: Mapping[str, Any], allowance: Mapping[str, Any]
+        cls, name: str, told: Mapping[str, Any], allowance: Allowance | None
     ) -> "StreamSettings":
-        """Those of `[streams.NAME]` and `[allowance]` of `headwater.toml`."""
+        """Those of `[streams.NAME]` of `headwater.toml`."""
         place = f"[streams.{name}]"
-        if told.get("labels", "asked") != "asked":
-            raise ParameterError(
-                f"{place}: labels can be 'asked' only, as yet, got {told['labels']!r}."
-            )
+        labels = told.get("labels")
+        if labels not in (None, "asked", "all"):
+            raise ParameterError(f"{place}: labels must be 'asked' or 'all', got {labels!r}.")
         spans = {
             key: seconds_of(f"{place}: {key}", told[key])
             for key in ("keep_events", "answer_within")
             if key in told
         }
-        people = None if not allowance else _allowance(allowance)
-        return cls(told.get("learner"), {}, told.get("label_rate"), **spans, allowance=people)
+        rate = told.get("label_rate")
+        return cls(told.get("learner"), {}, rate, **spans, allowance=allowance, labels=labels)
 
     def build(self) -> Learner:
         """The learner, Spring unless another one is named."""
@@ -52,6 +53,7 @@ class StreamSettings:
             "keep_events": self.keep_events,
             "answer_within": self.answer_within,
             "allowance": self.allowance,
+            "labels": self.labels,
         }
         return {name: value for name, value in given.items() if value is not None}
 
@@ -96,9 +98,11 @@ def seconds_of(place: str, text: str) -> float:
     return float(found[1]) * UNITS[found[2]]
 
 
-def _allowance(told: Mapping[str, Any]) -> Allowance:
+def allowance_of(config: Config) -> Allowance | None:
+    """What `[allowance]` of `headwater.toml` allows each stream."""
+    told = config.sections.get("allowance")
     try:
-        return Allowance(**told)
+        return Allowance(**told) if told else None
     except ParameterError as error:
         raise ParameterError(f"[allowance]: {error}") from None
 

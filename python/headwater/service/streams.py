@@ -1,6 +1,6 @@
 """Streams: making, changing and deleting them, and what they know."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -27,6 +27,8 @@ class NewStream(msgspec.Struct, forbid_unknown_fields=True):
     label_rate: float | None = None
     keep_events: Span | None = None
     answer_within: Span | None = None
+    labels: Literal["asked", "all"] = "asked"
+    """"all": the labels of all events come by and by, and count in quality."""
 
 
 class LearnerChange(msgspec.Struct, forbid_unknown_fields=True):
@@ -151,6 +153,8 @@ async def make_stream(call: Call) -> StreamInfo:
         body.label_rate,
         _span("keep_events", body.keep_events),
         _span("answer_within", body.answer_within),
+        allowance=service.allowance,
+        labels=body.labels,
     )
     learner = _built(wanted)
     loop = await run_in_threadpool(service.open_stream, body.name, learner, wanted)

@@ -3,6 +3,8 @@
 A webhook follows the journal. It remembers the last fact that it has told, sends the next ones in
 their order, and goes on when the receiver has taken one. So nothing is lost while the receiver or
 the service is down, a delivery may come twice (its id says so), and the stream never waits.
+It follows the findings of the register in the same way, by their numbers: `feature.silent`. The
+register keeps the last findings only; what a correction of the past finds anew is not told again.
 
 Headwater-Signature is `t=TIME,v1=HEX`: the HMAC-SHA256, under the webhook's secret, of the time, a
 full stop and the body.
@@ -25,10 +27,24 @@ from starlette.concurrency import run_in_threadpool
 
 from headwater.errors import NoSuchError, ParameterError
 from headwater.live import Loop
+from headwater.register import FeatureFinding
 from headwater.service.metrics import Metrics
 from headwater.service.records import Records
 
-Kind = Literal["question.opened", "question.answered", "answer.corrected", "learner.changed"]
+Kind = Literal[
+    "question.opened",
+    "question.answered",
+    "answer.corrected",
+    "learner.changed",
+    "feature.born",
+    "feature.silent",
+    "feature.gone",
+    "feature.back",
+    "feature.changed_scale",
+    "feature.stuck",
+    "feature.replaced",
+]
+FEATURE = "feature."
 LOOK = 1.0
 """Seconds between two looks at the journal."""
 TIMEOUT = 10.0
@@ -46,6 +62,8 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     created: float
     told: int
     """The last fact that it needs no more."""
+    found: int = 0
+    """The last finding about a feature that it needs no more."""
 
 
 class Webhooks:
@@ -79,6 +97,7 @@ class Webhooks:
                 "webhook: url must begin with https:// or http:// and name a host, without a user"
                 f" and a password, got {url[:200]!r}."
             )
+        loop = self._streams[stream]
         hook = Webhook(
             id=secrets.token_hex(8),
             url=url,
@@ -86,7 +105,8 @@ class Webhooks:
             kinds=kinds,
             secret=secrets.token_urlsafe(32),
             created=time.time(),
-            told=self._streams[stream].head,
+            told=loop.head,
+            found=_last_finding(loop),
         )
         self._records.write("webhook", hook.id, hook)
         self._hooks[hook.id] = hook
@@ -132,20 +152,31 @@ class Webhooks:
             kind, data = told(hook.stream, fact)
             if kind in hook.kinds:
                 await self._deliver(client, hook, kind, data)
-                self._move(hook, fact["number"])
-        self._move(hook, through)
+                self._move(hook.id, told=fact["number"])
+        await self._tell_findings(client, hook, loop)
+        self._move(hook.id, told=through)
 
-    def _move(self, hook: Webhook, told: int) -> None:
-        moved = msgspec.structs.replace(hook, told=told)
-        if hook.id in self._hooks:
-            self._records.write("webhook", hook.id, moved)
-            self._hooks[hook.id] = moved
+    async def _tell_findings(self, client: httpx2.AsyncClient, hook: Webhook, loop: Loop) -> None:
+        if not loop.learner.track or not any(kind.startswith(FEATURE) for kind in hook.kinds):
+            return
+        for finding in await run_in_threadpool(lambda: loop.findings(since=hook.found)):
+            kind, data = told_finding(hook.stream, finding)
+            if kind in hook.kinds:
+                await self._deliver(client, hook, kind, data)
+            self._move(hook.id, found=finding.number)
+
+    def _move(self, id: str, **moved: int) -> None:
+        hook = self._hooks.get(id)
+        if hook is not None:
+            self._hooks[id] = msgspec.structs.replace(hook, **moved)
+            self._records.write("webhook", id, self._hooks[id])
 
     async def _deliver(
         self, client: httpx2.AsyncClient, hook: Webhook, kind: str, data: dict[str, Any]
     ) -> None:
         """Send until it is taken, with growing pauses."""
-        body = msgspec.json.encode({"id": f"{kind}/{data['question']}", "kind": kind, **data})
+        about = data.get("question") or f"{hook.stream}:{data['number']}"
+        body = msgspec.json.encode({"id": f"{kind}/{about}", "kind": kind, **data})
         attempt = 0
         while True:
             if await self._is_taken(client, hook, body):
@@ -203,6 +234,18 @@ def told(stream: str, fact: dict[str, Any]) -> tuple[Kind | None, dict[str, Any]
             data |= {"question": f"{stream}:{fact['target']}", "label": fact.get("label")}
             return "answer.corrected", data
         case "learner":
-            return "learner.changed", {**data, "question": f"{stream}:{fact['number']}"}
+            return "learner.changed", data
         case _:
             return None, data
+
+
+def told_finding(stream: str, finding: FeatureFinding) -> tuple[str, dict[str, Any]]:
+    """What a finding is to a webhook: its kind, and what is sent."""
+    data = {"stream": stream, **finding._asdict()}
+    kind = str(data.pop("kind")).replace(" ", "_")
+    return f"{FEATURE}{kind}", data
+
+
+def _last_finding(loop: Loop) -> int:
+    found = loop.findings(limit=1) if loop.learner.track else []
+    return found[-1].number if found else 0

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.parameters import COUNT, INSIDE, SEED, checked
+from headwater.parameters import COUNT, INSIDE, SEED, checked, whole
 from headwater.streams.base import Stream, rows_of
 from headwater.streams.plant_sensors import (
     MEASUREMENTS,
@@ -29,6 +29,10 @@ from headwater.types import Rows
 DAY = 86_400
 FIRST = 1_767_225_600  # 2026-01-01, a Thursday, in seconds since 1970
 INTERVALS = (300, 600, 900, 1_200)  # seconds between two events; one is drawn per plant
+DIVIDES_A_DAY = whole(
+    "a whole number of seconds, at most an hour, that divides a day",
+    lambda seconds: 0 < seconds <= 3_600 and DAY % seconds == 0,
+).or_none()
 
 
 class Happening(NamedTuple):
@@ -75,6 +79,8 @@ class Plant(Stream):
         Length of the stream.
     incident_share
         Share of the time in which there is an incident.
+    interval
+        Seconds between two events, about; a divisor of a day. None: one is drawn.
     seed
         The same seed gives the same plant, happenings and events.
 
@@ -108,11 +114,13 @@ class Plant(Stream):
         days: Annotated[int, COUNT] = 90,
         *,
         incident_share: Annotated[float, INSIDE] = 0.08,
+        interval: Annotated[int | None, DIVIDES_A_DAY] = None,
         seed: Annotated[int, SEED] = 0,
     ) -> None:
         self._seed, self._days = seed, days
         world = self._generator(0)
-        self.interval = int(world.choice(INTERVALS))
+        drawn = int(world.choice(INTERVALS))
+        self.interval = drawn if interval is None else interval
         self._per_day = DAY // self.interval
         self._running = np.ones(days * self._per_day, np.bool_)
         self.pauses = tuple(self._pause(world) for _ in range(int(world.integers(1, 3))))

@@ -2,7 +2,8 @@
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from headwater.studies.results import ResultStore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = (
     *("#0072b2", "#d55e00", "#00664b", "#cc79a7", "#56b4e9", "#767676"),
@@ -26,35 +28,57 @@ Point = tuple[float, float, float]
 """Where it stands, a mean, and the standard error of the mean."""
 
 
+STYLE: Any = {
+    "svg.hashsalt": "headwater",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,  # fonts as they are, not as outlines of type 3, which journals refuse
+    "text.parse_math": False,  # a $ in a name is a $
+    "font.family": "sans-serif",
+    "font.size": 8,
+}
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Draw in the style of all figures of studies."""
+    from matplotlib import rc_context
+
+    with rc_context(STYLE):
+        yield
+
+
 def figures(study: Study, store: ResultStore) -> dict[str, str]:
-    """The study's figures by name, as SVG; of label rates, also of delays if there are some."""
-    kinds = [study.figure]
-    if study.figure == "rates" and any(labels.delay for labels in study.labels):
-        kinds.append("delays")
-    drawn = {kind: figure(replace(study, figure=kind), store) for kind in kinds}
-    return {kind: svg for kind, svg in drawn.items() if svg}
+    """The study's figures by name, as SVG."""
+    return {name: as_svg(one, study.title) for name, one in drawings(study, store).items()}
 
 
 def figure(study: Study, store: ResultStore) -> str:
     """The figure as SVG; empty if the study draws none or has nothing to draw yet."""
+    drawn = draw(study, store)
+    return "" if drawn is None else as_svg(drawn, study.title)
+
+
+def drawings(study: Study, store: ResultStore) -> dict[str, "Figure"]:
+    """The study's figures by name; of label rates, also of delays if there are some."""
+    kinds = [study.figure]
+    if study.figure == "rates" and any(labels.delay for labels in study.labels):
+        kinds.append("delays")
+    drawn = {kind: draw(replace(study, figure=kind), store) for kind in kinds}
+    return {kind: one for kind, one in drawn.items() if one is not None}
+
+
+def draw(study: Study, store: ResultStore) -> "Figure | None":
+    """The figure; None if the study draws none or has nothing to draw yet."""
     if not study.figure:
-        return ""
+        return None
     panels = {data.name: _lines(study, store, data.name) for data in study.data}
     lines = {name: found for name, found in panels.items() if any(found.values())}
     if not lines:
-        return ""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    style: Any = {
-        "svg.hashsalt": "headwater",
-        "svg.fonttype": "none",
-        "text.parse_math": False,  # a $ in a name is a $
-        "font.family": "sans-serif",
-        "font.size": 8,
-    }
+        return None
     height = -(-len(lines) // COLUMNS)
-    with rc_context(style):
+    with drawing():
+        from matplotlib.figure import Figure
+
         drawn = Figure(figsize=(9.5, 2.5 * height + 0.9), layout="constrained")
         places = np.atleast_1d(drawn.subplots(height, COLUMNS, squeeze=False)).ravel()
         for axes, (name, found) in zip(places, lines.items(), strict=False):
@@ -71,13 +95,28 @@ def figure(study: Study, store: ResultStore) -> str:
             loc="outside upper center",
             ncols=min(6, len(handles)),
         )
-        text = io.StringIO()
+    return drawn
+
+
+def as_svg(drawn: "Figure", title: str) -> str:
+    """A figure as SVG that can be a part of a page, the same bytes every time."""
+    text = io.StringIO()
+    with drawing():
         drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    label = f'role="img" aria-label="{escape(study.title)}"'
+    label = f'role="img" aria-label="{escape(title)}"'
     return re.sub(r'width="[^"]*" height="[^"]*"', lambda _: label, svg, count=1)
+
+
+def as_pdf(drawn: "Figure") -> bytes:
+    """A figure as PDF, the same bytes every time."""
+    content = io.BytesIO()
+    none: Any = {"CreationDate": None, "Creator": None, "Producer": None}
+    with drawing():
+        drawn.savefig(content, format="pdf", metadata=none)
+    return content.getvalue()
 
 
 def _lines(study: Study, store: ResultStore, data: str) -> dict[str, list[Point]]:

@@ -10,12 +10,16 @@ from itertools import product
 from string import Template
 from typing import NamedTuple
 
+import numpy as np
+
 from headwater.studies.beside import beside_table, late_table, shortfall_table, standing_table
 from headwater.studies.comparison import Compared, compare, count
 from headwater.studies.executor import is_installed
 from headwater.studies.plan import Cell, LabelDelivery, Study
 from headwater.studies.published import published_table, wins_table
+from headwater.studies.ranking import p_value, rank_pairs_table, rankings, ranks_table
 from headwater.studies.results import ResultStore, Summary
+from headwater.studies.significance import holm, wilcoxon
 from headwater.types import TextTable
 
 STYLE = """\
@@ -58,7 +62,7 @@ LONG = 200
 TEXT_COLUMNS = {
     *("data set", "algorithm", "setting", "stream", "labels come", "verdict", "reason"),
     *("paper", "where", "misprint", "table", "ours, paper's", "algorithm ours, paper's"),
-    "best published",
+    *("best published", "beside", "Nemenyi"),
 }
 
 
@@ -70,7 +74,7 @@ class Part(NamedTuple):
     table: TextTable
 
 
-def tables(study: Study, store: ResultStore) -> list[Part]:
+def tables(study: Study, store: ResultStore, ranks: bool = False) -> list[Part]:
     """The study's tables: beside the paper's, or ours, what they come to before the numbers."""
     found = compare(study, store)
     shown = [Part("table", study.title, compared_table(study, found))] if found else []
@@ -90,6 +94,10 @@ def tables(study: Study, store: ResultStore) -> list[Part]:
         shown.append(Part("published", "Published numbers", published_table(study, store)))
     if study.baseline:
         shown += _baseline_parts(study, store)
+    if ranks and (ranked := rankings(study, store)):
+        shown.append(Part("ranks", "Mean ranks over the data sets", telling(ranks_table(ranked))))
+        pairs = telling(rank_pairs_table(ranked))
+        shown.append(Part("rank-pairs", "Pairs of learners over the data sets", pairs))
     if found:
         return shown
     return [*shown, Part("table", "Every number", own_table(study, store))]
@@ -223,7 +231,9 @@ def telling(table: TextTable) -> TextTable:
 def paired_table(study: Study, store: ResultStore, level: float | None = None) -> TextTable:
     """Each learner against the one that the study names: means over the data sets, paired tests.
 
-    With a level the other has that label rate; without one, the same.
+    With a level the other has that label rate; without one, the same. `better` and `worse` count
+    the data sets with a difference, by a paired t-test over the repeats. `p` is that of Wilcoxon's
+    test over the data sets (of a single one, of the t-test), `Holm p` corrected for all rows.
     """
     from headwater.evaluation import paired_t_test
 
@@ -231,7 +241,7 @@ def paired_table(study: Study, store: ResultStore, level: float | None = None) -
         *("algorithm", "stream", "labels come", "asked %", "data sets", "mean", study.compare),
         *("difference", "better", "worse"),
     )
-    rows = []
+    rows, p_values = [], []
     others = [plan.name for plan in study.learners if plan.name != study.compare]
     streams = [plan.name for plan in study.streams]
     for place in product(others, streams, study.label_rates, study.labels):
@@ -242,6 +252,11 @@ def paired_table(study: Study, store: ResultStore, level: float | None = None) -
         tests = [paired_t_test(one.values, other.values) for one, other in pairs]
         ours = sum(one.mean for one, _ in pairs) / len(pairs)
         theirs = sum(other.mean for _, other in pairs) / len(pairs)
+        if len(pairs) == 1:
+            p_values.append(tests[0].p)
+        else:
+            means = np.array([(one.mean, other.mean) for one, other in pairs]).T
+            p_values.append(wilcoxon(*means))
         rows.append(
             (
                 learner,
@@ -256,7 +271,9 @@ def paired_table(study: Study, store: ResultStore, level: float | None = None) -
                 str(sum(test.p < 0.05 and test.difference < 0 for test in tests)),
             )
         )
-    return telling(TextTable(head, tuple(rows)))
+    tested = zip(rows, p_values, holm(p_values), strict=True)
+    whole = tuple((*row, p_value(p), p_value(corrected)) for row, p, corrected in tested)
+    return telling(TextTable((*head, "p", "Holm p"), whole))
 
 
 def _pairs(
@@ -449,20 +466,22 @@ def as_html(table: TextTable) -> str:
     return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"
 
 
-def markdown(study: Study, store: ResultStore) -> str:
+def markdown(study: Study, store: ResultStore, ranks: bool = False) -> str:
     """The report as Markdown, without the figure."""
     parts = [study.note.strip(), verdict(study, store)]
-    parts += [f"### {part.title}\n\n{as_markdown(part.table)}" for part in tables(study, store)]
+    parts += [
+        f"### {part.title}\n\n{as_markdown(part.table)}" for part in tables(study, store, ranks)
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def section(study: Study, store: ResultStore, drawn: Iterable[str]) -> str:
+def section(study: Study, store: ResultStore, drawn: Iterable[str], ranks: bool = False) -> str:
     """The report as part of a page, with its figures."""
     parts = [
         f"<p>{escape(text)}</p>" for text in (study.note.strip(), verdict(study, store)) if text
     ]
     parts += drawn
-    for part in tables(study, store):
+    for part in tables(study, store, ranks):
         if part.table.rows:
             parts.append(
                 f"<details{' open' * (part.name != 'table' or len(part.table.rows) < LONG)}>"

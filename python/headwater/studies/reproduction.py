@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headwater._core import __version__
 from headwater.studies.comparison import Compared, compare, count
+from headwater.studies.figures import as_svg
 from headwater.studies.plan import Study
 from headwater.studies.report import as_csv, as_html, as_markdown, markdown, page, section
 from headwater.studies.results import ResultStore
@@ -24,9 +25,10 @@ def summarise(done: Done, out: Path, command: str) -> None:
     body = [as_html(counts)]
     text = ["# The papers' tables, reproduced", as_markdown(counts)]
     for study, store in done:
+        drawn = figures_here(study, store).values()
         body += [
             f"<h2>{escape(study.title)}</h2>",
-            section(study, store, figures_here(study, store).values()),
+            section(study, store, [as_svg(one, study.title) for one in drawn]),
         ]
         text.append(f"## {study.title}\n\n{markdown(study, store)}")
     write(out / "summary.csv", as_csv(counts))

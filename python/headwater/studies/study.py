@@ -14,21 +14,39 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater import datasets
 from headwater._core import __version__
+from headwater.display import html
 from headwater.errors import ParameterError
 from headwater.learners.whole_file import write_file
 from headwater.studies.comparison import our_cell
 from headwater.studies.executor import Progress, available, execute
-from headwater.studies.figures import figures
+from headwater.studies.figures import as_pdf, as_svg, drawings
+from headwater.studies.latex import as_latex
+from headwater.studies.own_modules import make_importable
 from headwater.studies.papers import read_table
 from headwater.studies.plan import Study
 from headwater.studies.plan_file import read_study
-from headwater.studies.report import RULE, as_csv, markdown, page, section, tables
+from headwater.studies.rank_diagram import rank_diagram
+from headwater.studies.ranking import rankings
+from headwater.studies.report import (
+    RULE,
+    TEXT_COLUMNS,
+    as_csv,
+    markdown,
+    page,
+    section,
+    tables,
+)
 from headwater.studies.results import ResultStore
+from headwater.types import TextTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LIBRARIES = ("numpy", "scipy", "joblib", "matplotlib")
 
@@ -84,6 +102,53 @@ def with_data(study: Study, names: Iterable[str]) -> Study:
     return replace(study, data=data, paper=paper)
 
 
+class Extras(NamedTuple):
+    """What a report has beside the usual: tables as LaTeX, figures as PDF, ranks and tests."""
+
+    latex: bool = False
+    pdf: bool = False
+    ranks: bool = False
+
+
+USUAL = Extras()
+
+
+class StudyResults(ResultStore):
+    """The results of a study, as a notebook shows them."""
+
+    def tables(self, ranks: bool = False) -> dict[str, TextTable]:
+        """The tables by the names of their files; with `ranks`, also tests over the data sets."""
+        return {part.name: part.table for part in tables(self.study, self, ranks)}
+
+    def plot(self) -> "Figure":
+        """The study's figure, drawn by matplotlib."""
+        try:
+            drawn = drawings(self.study, self)
+        except ModuleNotFoundError as missing:
+            if missing.name != "matplotlib":
+                raise
+            raise ImportError(
+                "StudyResults.plot needs matplotlib: pip install 'headwater[plots]'."
+            ) from None
+        if not drawn:
+            raise ParameterError(
+                f"plot: the study {self.study.name} draws no figure; its key `figure` says which,"
+                ' such as figure = "rates".'
+            )
+        return next(iter(drawn.values()))
+
+    def _repr_html_(self) -> str:
+        shown = tables(self.study, self)[-1]
+        rows = [tuple(map(html.text, row)) for row in shown.table.rows[: 4 * html.MOST]]
+        more = len(shown.table.rows) - len(rows)
+        return html.table(
+            self.study.title,
+            [html.text(head) for head in shown.table.head],
+            rows,
+            f"and {more:,} rows more" if more else "",
+        )
+
+
 def carry_out(
     study: Study,
     out: Path,
@@ -91,7 +156,8 @@ def carry_out(
     jobs: int = 1,
     backend: str = "loky",
     progress: Progress = lambda share, what: None,
-) -> ResultStore:
+    extras: Extras | None = None,
+) -> StudyResults:
     """Run what has not been run yet, and write the report."""
     here = available(study, folder)
     contents = {
@@ -99,25 +165,77 @@ def carry_out(
         for plan in here.data
         if ":" not in plan.source
     }
-    store = ResultStore(out, here, contents)
+    store = StudyResults(out, here, contents)
     execute(here, store, folder, jobs, backend, progress)
     store.finish()
-    write_report(study, store, contents)
+    write_report(study, store, contents, extras or USUAL)
     return store
 
 
-def write_report(study: Study, store: ResultStore, contents: dict[str, str]) -> None:
+def run_study(
+    file: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    repeats: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
+) -> StudyResults:
+    """`headwater study FILE` in Python: run what has not been run yet, and return the results.
+
+    Parameters
+    ----------
+    file
+        A TOML file, or the name of a study that comes with the package.
+    out
+        Folder for the results; None: named after the study, here.
+    repeats
+        Instead of the study's number.
+    folder
+        Folder of the data sets; None: `HEADWATER_DATA`, or the cache of `headwater datasets`.
+    jobs
+        Number of processes; the results do not depend on it.
+    """
+    known = packaged()
+    path = known.get(os.fspath(file), Path(file))
+    if not path.is_file():
+        raise ParameterError(
+            f"study: there is no file {os.fspath(file)}, and no packaged study of that name; there"
+            f" are {', '.join(known)}."
+        )
+    study = read_study(path)
+    make_importable(study, path.resolve().parent)
+    if repeats is not None:
+        study = replace(study, repeats=repeats)
+    place = Path(out) if out is not None else Path(f"{study.name}-results")
+    return carry_out(study, place, None if folder is None else Path(folder), jobs)
+
+
+def write_report(
+    study: Study, store: ResultStore, contents: dict[str, str], extras: Extras = USUAL
+) -> None:
     """Write all reports of a study, for people and programs."""
-    out = store.folder
-    for part in tables(study, store):
+    out, ranks = store.folder, extras.ranks
+    for part in tables(study, store, ranks):
         write(out / f"{part.name}.csv", as_csv(part.table))
-    write(out / "report.md", f"## {study.title}\n\n{markdown(study, store)}")
-    drawn = figures_here(study, store)
-    body = section(study, store, drawn.values())
+        if extras.latex:
+            label = f"{study.name}-{part.name}"
+            text = as_latex(part.table, part.title, label, frozenset(TEXT_COLUMNS))
+            write(out / f"{part.name}.tex", text)
+    write(out / "report.md", f"## {study.title}\n\n{markdown(study, store, ranks)}")
+    pictures = figures_here(study, store) | (diagrams_here(study, store) if ranks else {})
+    if extras.pdf and not pictures:
+        raise ParameterError(
+            "--pdf: there is no figure; the study's key `figure` says which to draw, such as"
+            ' figure = "rates", and --ranks draws the ranks of its learners.'
+        )
+    drawn = {name: as_svg(one, study.title) for name, one in pictures.items()}
+    body = section(study, store, drawn.values(), ranks)
     rule = RULE if study.paper is not None else ""
     write(out / "index.html", page(study.title, body, f"headwater study {study.name}", rule))
     for name, svg in drawn.items():
         write(out / f"{name}.svg", svg)
+        if extras.pdf:
+            write_bytes(out / f"{name}.pdf", as_pdf(pictures[name]))
     plan = {
         "study": asdict(study),
         "seeds": list(range(study.repeats)),
@@ -128,10 +246,37 @@ def write_report(study: Study, store: ResultStore, contents: dict[str, str]) -> 
     write(out / "machine.json", json.dumps(machine(), indent=1) + "\n")
 
 
-def figures_here(study: Study, store: ResultStore) -> dict[str, str]:
+def diagrams_here(study: Study, store: ResultStore) -> dict[str, "Figure"]:
+    """Critical-difference diagrams of the learners' ranks."""
+    if not is_there("matplotlib"):
+        return {}
+    found = rankings(study, store)
+    drawn = {}
+    for one in found:
+        stream, labels, rate = one.place
+        several = [
+            *([stream] if len({other.stream for other in found}) > 1 else []),
+            *([f"{rate} % of the labels"] if rate else []),
+            *([labels] if len({other.labels for other in found}) > 1 else []),
+        ]
+        name = "-".join(["ranks", *several]).replace(" % of the labels", "").replace(" ", "-")
+        score = study.score.replace("_", " ")
+        title = f"Mean ranks by {score}, {one.found.data_sets} data sets"
+        drawn[name if len(found) > 1 else "ranks"] = rank_diagram(
+            one.found, ", ".join([title, *several])
+        )
+    return drawn
+
+
+def is_there(library: str) -> bool:
+    """Whether a library is installed."""
+    return find_spec(library) is not None
+
+
+def figures_here(study: Study, store: ResultStore) -> dict[str, "Figure"]:
     """The figures; where there is no matplotlib, none."""
     try:
-        return figures(study, store)
+        return drawings(study, store)
     except ModuleNotFoundError as missing:
         if missing.name != "matplotlib":
             raise
@@ -158,8 +303,13 @@ def _version(library: str) -> str | None:
 
 def write(path: Path, text: str) -> None:
     """Write a text, or say why it cannot be written."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write bytes, or say why they cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, text.encode())
+        write_file(path, content)
     except OSError as error:
         raise ParameterError(f"{path}: cannot be written: {error.strerror}.") from error

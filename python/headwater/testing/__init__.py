@@ -1,4 +1,4 @@
-"""The contract that every learner keeps, as checks for your own learners: docs/own-learners.md."""
+"""The contract that every learner keeps, as checks: see docs/how-to/own-learners.md."""
 
 from headwater.testing.contract import ALL_CHECKS, Check, check_learner, checks, stream_for
 from headwater.testing.small_stream import Make, SmallStream

@@ -1,5 +1,5 @@
 //! An event as bytes, for a journal that keeps events as they came: in their order, numbers with all 64 bits,
-//! texts as texts. `docs/live.md` describes them.
+//! texts as texts. `docs/operate/live.md` describes them.
 //!
 //! Names stand in a table of the journal and are written as their numbers there. Version 1:
 //!

@@ -16,7 +16,9 @@ impl FeatureHistory {
 
     /// Note that an event of this round carried the feature.
     pub fn note(&mut self, round: u64) {
-        self.first = if self.times == 0 { round } else { self.first };
+        if self.times == 0 {
+            self.first = round;
+        }
         self.last = round;
         self.times += 1;
     }

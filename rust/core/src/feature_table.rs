@@ -24,7 +24,7 @@ enum StoredName {
 }
 
 /// Numbers from 0 to this have their ids in a plain table, which is at most 16 MB large.
-const SMALL: i64 = 1 << 22;
+pub(crate) const SMALL: i64 = 1 << 22;
 
 #[derive(Clone, Debug, Default)]
 pub struct FeatureTable {

@@ -50,6 +50,7 @@ pub use learner::file::{LearnedLabels, Progress, RunCounts};
 pub use learner::own_features::OwnFeatures;
 pub use learner::prediction_writer::PredictionWriter;
 pub use learner::register_batch::observe_batch;
+pub use learner::report::Report;
 pub use learner::{Config, Learner, Part};
 pub use learner::{batch, snapshot};
 pub use model::ModelConfig;

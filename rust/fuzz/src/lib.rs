@@ -11,6 +11,7 @@ mod lessons;
 mod packed;
 mod readers;
 mod records;
+mod registers;
 mod states;
 
 use headwater_core::Error;
@@ -23,7 +24,7 @@ pub struct FuzzTarget {
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-pub const TARGETS: [FuzzTarget; 9] = [
+pub const TARGETS: [FuzzTarget; 10] = [
     FuzzTarget { name: "svmlight", run: readers::svmlight, seeds: Vec::new },
     FuzzTarget { name: "vw", run: readers::vw, seeds: Vec::new },
     FuzzTarget { name: "json", run: readers::json, seeds: Vec::new },
@@ -32,6 +33,7 @@ pub const TARGETS: [FuzzTarget; 9] = [
     FuzzTarget { name: "disk", run: disk::run, seeds: disk::seeds },
     FuzzTarget { name: "state", run: states::run, seeds: states::seeds },
     FuzzTarget { name: "records", run: records::run, seeds: records::seeds },
+    FuzzTarget { name: "register", run: registers::run, seeds: registers::seeds },
     FuzzTarget { name: "lessons", run: lessons::run, seeds: lessons::seeds },
 ];
 

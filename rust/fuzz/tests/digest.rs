@@ -15,24 +15,24 @@ use headwater_fuzz::learners::{bytes_of, configs};
 /// If results are changed on purpose, replace this table by the one that the failing test prints,
 /// and say in the commit which results changed and why.
 const DIGESTS: &[u32] = &[
-    0x1ddb_2ba7,
-    0x69ba_0cea,
+    0xd058_2def,
+    0x739e_fe9b,
     0x32d1_6872,
     0x9e67_218a,
-    0xb0da_130b,
+    0xe35d_71f6,
     0xe88e_ce58,
-    0x6dd6_e048,
-    0x4d81_3b8d,
-    0xdd7c_2cda,
-    0x7977_9916,
-    0x1721_c82b,
-    0xc178_3377,
-    0x072d_00d8,
-    0xa34a_e016,
-    0x9e2b_3616,
+    0x1157_df71,
+    0x902d_ee88,
+    0x585c_bf2e,
+    0xa548_7d58,
+    0x37ae_eb30,
+    0xe568_90a4,
+    0x46af_3a3a,
+    0xd0ea_fcf1,
+    0xcb1c_90f5,
     0x0cd4_73c5,
-    0xe968_e5a7,
-    0xbb78_4a6b,
+    0xfeed_cd13,
+    0xc268_eb39,
     0x34a7_dfef,
     0x8438_6850,
     0x06d4_cf59,
@@ -42,7 +42,7 @@ const DIGESTS: &[u32] = &[
 /// The number of the arithmetic, and the CRC-32 of [`DIGESTS`] under it. If the table changes, results may differ
 /// from those of journals that were written with this number: raise `ARITHMETIC` with it, unless no journal
 /// with this number has ever left this repository.
-const GUARDED: (u32, u32) = (1, 0x7617_aae7);
+const GUARDED: (u32, u32) = (1, 0xfddc_9e66);
 
 const EVENTS: u64 = 400;
 const NAMES: u64 = 18;

@@ -120,10 +120,6 @@ impl Decision {
         &self.features
     }
 
-    pub fn decided(&self) -> &headwater_core::Decision {
-        &self.decided
-    }
-
     /// The values as the model saw them, then the presences, if they are not those of the event.
     fn seen_as(&self) -> Option<Vec<f64>> {
         let values = self.features.iter().map(|feature| feature.value);
@@ -142,16 +138,21 @@ impl Decision {
         event_fingerprint(keys.iter().enumerate().map(|(i, key)| (key.name(py), self.raw(i))))
     }
 
-    /// Refuse a learner that did not make this decision.
-    pub fn check_maker(&self, identity: u64) -> Result<(), headwater_core::Error> {
-        if identity == self.identity {
-            return Ok(());
-        }
-        Err(headwater_core::Error::Answer(
-            "answer: another learner made this decision, one with other parameters or another seed; \
-             answer it there, or use learn_one(decision.features, y)."
-                .to_owned(),
-        ))
+    /// What was decided, with the number by which this learner knows the event. Refuses a learner that neither
+    /// made this decision nor absorbed the replica that did.
+    pub fn known_to(
+        &self,
+        learner: &headwater_core::Learner,
+    ) -> Result<headwater_core::Decision, headwater_core::Error> {
+        let number = learner.number_of(self.identity, self.decided.number).ok_or_else(|| {
+            headwater_core::Error::Answer(
+                "answer: another learner made this decision, one with other parameters or another seed, \
+                 or a replica that was not absorbed since, or whose questions all were answered; answer it \
+                 there, or use learn_one(decision.features, y)."
+                    .to_owned(),
+            )
+        })?;
+        Ok(headwater_core::Decision { number, ..self.decided })
     }
 
     /// What the decision computed, if it is still what this learner would compute.
@@ -310,6 +311,11 @@ impl Decision {
             self.decided.query_probability,
             if self.decided.asked { "True" } else { "False" },
         ))
+    }
+
+    /// The decision as a small table, which notebooks show.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("headwater.display.html")?.call_method1("decision", (slf,))
     }
 
     #[staticmethod]

@@ -18,7 +18,7 @@ use crate::name::{EventKey, read_name};
 /// The names of a journal's events by number, and the events as bytes and back.
 ///
 /// A name gets the next number when it is first encoded; `since` lists the new ones, which the caller keeps
-/// beside the events and gives back later. The bytes are described in `docs/live.md`.
+/// beside the events and gives back later. The bytes are described in `docs/operate/live.md`.
 ///
 /// Examples
 /// --------

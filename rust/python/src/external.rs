@@ -57,8 +57,8 @@ pub fn check_question(learner: &Learner, decision: &Bound<'_, PyAny>) -> PyResul
     let decision = decision.cast::<Decision>().map_err(|_| not_a_decision(decision))?.get();
     decision.check_open()?;
     learner.with(py, |inner| {
-        decision.check_maker(inner.core.identity())?;
-        inner.core.check_question(decision.decided(), decision.seen_features())
+        let decided = decision.known_to(&inner.core)?;
+        inner.core.check_question(&decided, decision.seen_features())
     })
 }
 

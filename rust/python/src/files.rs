@@ -401,14 +401,14 @@ impl EventReader {
 }
 
 /// An event copied out of its reader, so that the reader's lock can be released.
-struct OwnedRecord {
+pub struct OwnedRecord {
     id: Option<Id>,
     label: Option<core::Label>,
     features: Vec<(OwnedName, f64)>,
 }
 
 impl OwnedRecord {
-    fn of(reader: &Reader, record: &mut Record) -> Self {
+    pub fn of(reader: &Reader, record: &mut Record) -> Self {
         let names = reader.names(record);
         let feature = |(position, feature): (usize, &core::FeatureValue)| {
             (OwnedName::of(names.name(position)), feature.value)
@@ -417,7 +417,7 @@ impl OwnedRecord {
         Self { features, id: record.id.take(), label: record.label.take() }
     }
 
-    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<FileEvent<'py>> {
+    pub fn to_python<'py>(&self, py: Python<'py>) -> PyResult<FileEvent<'py>> {
         let features = PyDict::new(py);
         for (name, value) in &self.features {
             features.set_item(name_to_python(py, name.borrow())?, value)?;

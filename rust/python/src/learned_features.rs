@@ -40,6 +40,29 @@ impl LearnedFeatures {
         }
     }
 
+    /// Place and weight of the `count` features with the largest weights, largest first; the older one first of
+    /// equal ones, and without those of weight 0.
+    pub fn heaviest(&self, count: usize) -> Vec<(usize, f64)> {
+        let largest = |id: usize| {
+            let columns = self.weights.iter().map(|column| column[id]);
+            columns.fold(
+                0.0,
+                |best: f64, weight| if weight.abs() > best.abs() { weight } else { best },
+            )
+        };
+        let mut all: Vec<(usize, f64)> =
+            (0..self.names.len()).map(|id| (id, largest(id))).filter(|one| one.1 != 0.0).collect();
+        let order = |a: &(usize, f64), b: &(usize, f64)| {
+            b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0))
+        };
+        if count < all.len() {
+            all.select_nth_unstable_by(count, order);
+            all.truncate(count);
+        }
+        all.sort_unstable_by(order);
+        all
+    }
+
     /// The weights of a vector that are not 0.
     pub fn weights<'py>(&self, py: Python<'py>, vector: usize) -> PyResult<Bound<'py, PyDict>> {
         let weights = PyDict::new(py);

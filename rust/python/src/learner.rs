@@ -28,6 +28,14 @@ use crate::lock::{HeldLearner, LearnerLock, LockedLearner};
 use crate::name::{KeptNames, name_to_python, presence_name};
 use crate::register::{FindingParts, Register, findings_to_python};
 
+type Rounds<'py> = Bound<'py, PyArray1<i64>>;
+type FeatureColumns<'py> = (
+    Bound<'py, PyList>,
+    (Rounds<'py>, Rounds<'py>, Rounds<'py>),
+    Option<Vec<Bound<'py, PyAny>>>,
+    Vec<Bound<'py, PyArray1<f64>>>,
+);
+
 /// The cycle of a register: seconds.
 const DAY: f64 = 86_400.0;
 /// Rows between two readings of the clock.
@@ -61,9 +69,23 @@ impl Learner {
         held.inner().and_then(f).map_err(raise)
     }
 
+    /// The same where all feature ids change.
+    pub fn with_new_ids(
+        &self,
+        py: Python<'_>,
+        f: impl FnOnce(&mut core::Learner) -> Result<(), core::Error>,
+    ) -> PyResult<()> {
+        let mut held = self.hold(py)?;
+        held.inner().and_then(|inner| f(&mut inner.core)).map_err(raise)?;
+        let names = self.guarded.renew(&mut held);
+        drop(held); // before the last reference to an object is given back, which may run Python code
+        drop(names);
+        Ok(())
+    }
+
     /// A copy of the core. Others wait for the copying only, not for what is then done with the copy; the
     /// caller has released the GIL.
-    fn copied(&self) -> Result<core::Learner, core::Error> {
+    pub fn copied(&self) -> Result<core::Learner, core::Error> {
         Ok(self.guarded.read_detached()?.core()?.clone())
     }
 
@@ -318,7 +340,7 @@ impl Learner {
 
     /// One probability per label, calibrated by the labels learned so far. Changes nothing.
     ///
-    /// Above one half exactly when the margin is positive; `docs/probabilities.md` says how.
+    /// Above one half exactly when the margin is positive; `docs/concepts/probabilities.md` says how.
     ///
     /// Examples
     /// --------
@@ -432,6 +454,17 @@ impl Learner {
     /// Learn a decided event from the features frozen in its decision, with the model as it is
     /// now. A second answer is an error.
     ///
+    /// Parameters
+    /// ----------
+    /// decision
+    ///     What `decide_one` returned.
+    /// y
+    ///     The label.
+    /// weight
+    ///     How many labels this one stands for in the probabilities. None: one over the
+    ///     probability with which it was asked for. 0: somebody chose whose label to tell, so it
+    ///     is learned, but calibration, class odds and trust are as if it had not come.
+    ///
     /// Examples
     /// --------
     /// >>> import headwater as hw
@@ -442,7 +475,13 @@ impl Learner {
     /// >>> model.answer(decision, True)
     /// >>> model.weights()
     /// {'rain': 0.5}
-    fn answer(&self, decision: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<()> {
+    #[pyo3(signature = (decision, y, *, weight=None))]
+    fn answer(
+        &self,
+        decision: &Bound<'_, PyAny>,
+        y: &Bound<'_, PyAny>,
+        weight: Option<f64>,
+    ) -> PyResult<()> {
         let py = decision.py();
         let decision = decision.cast::<Decision>().map_err(|_| not_a_decision(decision))?.get();
         let label = self.given_label(y)?;
@@ -450,7 +489,7 @@ impl Learner {
             self.with(py, |inner| {
                 let whose = inner.whose();
                 let LockedLearner { core, event, .. } = inner;
-                decision.check_maker(core.identity())?;
+                let decided = decision.known_to(core)?;
                 let event = &mut event.buffer;
                 decision.fill(event, whose);
                 let all = decision.all_names(py, whose);
@@ -461,7 +500,8 @@ impl Learner {
                 }
                 core.expand(event);
                 let products = decision.products(whose, core.learned());
-                core.answer(decision.decided(), event, &names, &label, products)
+                let weight = weight.unwrap_or_else(|| decided.weight());
+                core.answer_weighed(&decided, event, &names, &label, products, weight)
             })
         })
     }
@@ -529,24 +569,44 @@ impl Learner {
         Ok(all)
     }
 
-    /// [(name, first, last, times, weight)] of the features learned.
-    fn _features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    /// The features learned, as columns: names, first, last and times learned, the labels of several
+    /// classes (None: two classes or a number), and one column of weights per weight vector.
+    fn _features<'py>(&self, py: Python<'py>) -> PyResult<FeatureColumns<'py>> {
         let known = self.with(py, |inner| Ok(LearnedFeatures::of(&inner.core)))?;
-        let rows = PyList::empty(py);
-        for (id, entry) in known.history.iter().enumerate() {
-            let weight = if known.multiclass {
-                let weights = PyDict::new(py);
-                for (label, column) in known.labels.iter().zip(&known.weights) {
-                    weights.set_item(label_to_python(py, label)?, column[id])?;
-                }
-                weights.into_any()
-            } else {
-                known.weights[0][id].into_pyobject(py)?.into_any()
-            };
-            let name = name_to_python(py, known.names[id].borrow())?;
-            rows.append((name, entry.first, entry.last, entry.times, weight))?;
+        let names = PyList::empty(py);
+        for name in &known.names {
+            names.append(name_to_python(py, name.borrow())?)?;
         }
-        Ok(rows)
+        let rounds = |of: fn(&core::FeatureHistory) -> u64| {
+            PyArray1::from_iter(py, known.history.iter().map(|entry| of(entry) as i64))
+        };
+        let history =
+            (rounds(|entry| entry.first), rounds(|entry| entry.last), rounds(|entry| entry.times));
+        let labels = if known.multiclass {
+            let labels = known.labels.iter().map(|label| label_to_python(py, label));
+            Some(labels.collect::<PyResult<Vec<_>>>()?)
+        } else {
+            None
+        };
+        let vectors = labels.as_ref().map_or(1, Vec::len);
+        let weights = known.weights.iter().take(vectors);
+        let weights = weights.map(|column| PyArray1::from_slice(py, column)).collect();
+        Ok((names, history, labels, weights))
+    }
+
+    /// [(name, weight)] of the `count` features with the largest weights, largest first; with several classes
+    /// the largest weight of each feature.
+    fn _heaviest<'py>(
+        &self,
+        py: Python<'py>,
+        count: usize,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, f64)>> {
+        let known = self.with(py, |inner| Ok(LearnedFeatures::of(&inner.core)))?;
+        let heaviest = known.heaviest(count);
+        let named = |(id, weight): (usize, f64)| {
+            Ok((name_to_python(py, known.names[id].borrow())?, weight))
+        };
+        heaviest.into_iter().map(named).collect()
     }
 
     /// Events decided on (`decide_one`, `query_one`, `simulate`).

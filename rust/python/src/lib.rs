@@ -19,10 +19,12 @@ mod label;
 mod learned_features;
 mod learner;
 mod lock;
+mod messages;
 mod name;
 mod name_cache;
 mod record_batches;
 mod register;
+mod replica;
 mod role_reader;
 mod scalars;
 
@@ -51,6 +53,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(role_reader::read_columns, module)?)?;
     module.add_function(wrap_pyfunction!(event_list::read_events, module)?)?;
     module.add_function(wrap_pyfunction!(frames::read_frame, module)?)?;
+    module.add_function(wrap_pyfunction!(messages::read_messages, module)?)?;
     module.add_function(wrap_pyfunction!(external::read_event, module)?)?;
     module.add_function(wrap_pyfunction!(external::tell_scores, module)?)?;
     module.add_function(wrap_pyfunction!(external::read_target, module)?)?;
@@ -58,5 +61,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(external::check_batch, module)?)?;
     module.add_function(wrap_pyfunction!(external::model_memory, module)?)?;
     module.add_function(wrap_pyfunction!(external::keep_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(replica::become_replica, module)?)?;
+    module.add_function(wrap_pyfunction!(replica::refresh_replica, module)?)?;
+    module.add_function(wrap_pyfunction!(replica::report_of, module)?)?;
+    module.add_function(wrap_pyfunction!(replica::take_back, module)?)?;
+    module.add_function(wrap_pyfunction!(replica::absorb_reports, module)?)?;
     module.add_function(wrap_pyfunction!(split_model, module)?)
 }

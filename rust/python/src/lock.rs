@@ -117,6 +117,16 @@ impl LearnerLock {
         *held.guard = Some(learner);
     }
 
+    /// Give the learner another identity, because its feature ids have changed. Returns what was remembered of
+    /// names, which the caller drops once the lock is free.
+    pub fn renew(&self, held: &mut HeldLearner<'_>) -> Option<NameCache> {
+        let LockedLearner { core, name_cache, .. } = held.guard.take()?;
+        let learner = LockedLearner::new(core);
+        self.identity.store(learner.identity, Ordering::Relaxed);
+        *held.guard = Some(learner);
+        Some(name_cache)
+    }
+
     /// Refuse to wait for what will never end.
     ///
     /// A signal handler or a finalizer interrupts whatever its thread is doing. If that is a call

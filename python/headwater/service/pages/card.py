@@ -11,7 +11,7 @@ from headwater.live import Card
 from headwater.service.pages.drawing import spark
 from headwater.service.pages.fields import CardLayout, Field
 from headwater.service.pages.known import Known, KnownFeatures
-from headwater.service.pages.wording import ago, moment, number, plain
+from headwater.service.pages.wording import ago, number, plain, stamp
 
 MOST_VALUES = 24
 """Values on a card; of more than that, the most unusual are shown."""
@@ -54,7 +54,8 @@ class CardView(NamedTuple):
 
     question: int
     title: str
-    when: str
+    at: Markup
+    ago: str
     group: str
     copies: int
     address: str
@@ -98,7 +99,8 @@ def card_view(
     return CardView(
         question=card.question,
         title=plain(card.event),
-        when=f"{moment(card.time, zone, now)}, {ago(card.time, now)}",
+        at=stamp(card.time, zone, now),
+        ago=ago(card.time, now),
         group="" if card.group is None else plain(card.group),
         copies=card.copies,
         address=address,

@@ -12,11 +12,11 @@ from starlette.responses import Response
 
 from headwater.live import Loop
 from headwater.register import FeatureFinding
-from headwater.service.pages.drawing import CurvePoint, Mark, curve
+from headwater.service.pages.drawing import CurvePoint, Mark, curve, strip
 from headwater.service.pages.features import FeatureRow, Features, summary
 from headwater.service.pages.known import findings_of
 from headwater.service.pages.rendering import Renderer, base_of, in_thread
-from headwater.service.pages.wording import ago, moment, number, percent, plain, span
+from headwater.service.pages.wording import ago, number, percent, plain, span, stamp
 
 RENEWED = 4.0
 """Seconds for which a view is good enough for everybody who looks."""
@@ -28,8 +28,14 @@ KEPT = 1_000
 """How many of the heaviest weights are compared."""
 PAUSE = 60.0
 """Seconds between two times at which weights are noted."""
-COLOURS = {"born": "born", "back": "born", "gone": "gone"}
-"""The kinds of findings that have a colour of their own on the curve; others look silent."""
+KINDS = {"born": "born", "back": "born", "silent": "silent", "gone": "gone"}
+"""How findings are drawn; others are changes."""
+LANES = {"born": "came", "silent": "silent", "changed": "changed", "gone": "gone"}
+LONGEST_NAME = 24
+LATELY = 24
+"""So many of the last findings are drawn by name, over the time since the first of them."""
+HOURS = 6 * 3_600
+"""If there were several within so many seconds, only these are drawn."""
 
 
 class Noted(NamedTuple):
@@ -85,6 +91,7 @@ class Dashboard:
             "states": summary(rows),
             "moved": self._moved(loop, rows, now),
             "findings": [self._finding(loop, one, now) for one in findings[:FINDINGS]],
+            "lately": self._lately(findings, known.last),
             **self._curve(loop, findings, known.last),
         }
 
@@ -104,20 +111,28 @@ class Dashboard:
         if len(known) < 2:
             return {"curve": "", "curve_rows": []}
         points = [CurvePoint(when, error, *one.interval) for when, error, one in known]
-        marks = [
-            Mark(one.time, COLOURS.get(one.kind, "silent"), f"{one.kind}: {plain(one.feature)}")
-            for one in findings
-            if one.time is not None
-        ]
+        marks = _marks(findings)
         first, last = percent(known[0][1], 1), percent(known[-1][1], 1)
         title = f"Error rate over time: first {first}, last {last}"
         return {
             "curve": curve(points, title=title, percent=True, marks=marks),
             "curve_rows": [
-                (moment(when, now=end), error, *one.interval, one.labels)
+                (stamp(when, now=end), error, *one.interval, one.labels)
                 for when, error, one in known
             ],
         }
+
+    def _lately(self, findings: Sequence[FeatureFinding], end: float) -> str:
+        """What happened to features lately; nothing if nothing did."""
+        marks = _marks(findings[:LATELY])
+        newest = [mark for mark in marks if mark.time > end - HOURS]
+        marks = newest if len(newest) > 2 else marks
+        if not marks:
+            return ""
+        begin = min(mark.time for mark in marks)
+        begin -= (end - begin) * 0.02
+        title = f"The last {len(marks)} findings about features, by kind and time"
+        return strip(marks, begin=begin, end=end, lanes=LANES, title=title)
 
     def _moved(self, loop: Loop, rows: Sequence[FeatureRow], now: float) -> dict[str, Any]:
         """The weights that moved most: in the last hour, or in all if it was not looked at."""
@@ -156,6 +171,26 @@ class Dashboard:
             "address": f"{base_of(loop.stream)}/features?" + urlencode({"q": name}),
             "when": "" if finding.time is None else ago(finding.time, now),
         }
+
+
+def _marks(findings: Sequence[FeatureFinding]) -> list[Mark]:
+    """Findings as they are drawn; those without a time cannot be."""
+    return [
+        Mark(one.time, KINDS.get(one.kind, "changed"), _told(one), _short(one))
+        for one in findings
+        if one.time is not None
+    ]
+
+
+def _told(finding: FeatureFinding) -> str:
+    other = "" if finding.other is None else f" by {plain(finding.other)}"
+    return f"{finding.kind}: {plain(finding.feature)}{other}"
+
+
+def _short(finding: FeatureFinding) -> str:
+    """The name of a feature, cut if it is long."""
+    name = plain(finding.feature)
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def signed(value: float) -> str:

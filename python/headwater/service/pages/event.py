@@ -13,7 +13,7 @@ from headwater.service.pages.drawing import spark
 from headwater.service.pages.fields import Field
 from headwater.service.pages.known import KnownFeatures
 from headwater.service.pages.rendering import Renderer, given, given_label, in_thread
-from headwater.service.pages.wording import ago, moment, number, plain
+from headwater.service.pages.wording import ago, number, percent, plain, stamp
 
 CORRECTABLE = ("answered", "applied")
 
@@ -48,7 +48,8 @@ class EventPage:
         now = known.now()
         return {
             "title": plain(record.id),
-            "when": f"{moment(record.time, now=now)}, {ago(record.time, now)}",
+            "at": stamp(record.time, now=now),
+            "ago": ago(record.time, now),
             "prediction": layout.label(record.prediction),
             "reason": _reason(record),
             "label": layout.label(_label(record)) if _label(record) is not None else "nothing yet",
@@ -64,6 +65,7 @@ class EventPage:
             "kept": features is not None,
             "can_correct": record.state in CORRECTABLE,
             "question": record.number,
+            "is_number": loop.learner.task == "regression",
             "classes": [
                 {"text": one.name, "json": json.dumps(one.label)}
                 for one in layout.classes(loop.learner.labels)
@@ -100,8 +102,9 @@ class EventPage:
 def _reason(record: EventRecord) -> str:
     if record.label is not None:
         return "It came with its label, so nobody was asked."
-    chance = f"with probability {number(record.query_probability)}"
-    return f"It was asked about, {chance}." if record.asked else "Nobody was asked about it."
+    chance = percent(record.query_probability, 1 if record.query_probability < 0.1 else 0)
+    asked = f"It was asked about; the chance of that was {chance}."
+    return asked if record.asked else "Nobody was asked about it."
 
 
 def _label(record: EventRecord) -> Any:

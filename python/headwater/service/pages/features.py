@@ -9,7 +9,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater.live import Loop
+from headwater.live import Loop, WeightsAt
 from headwater.service.pages.drawing import spark
 from headwater.service.pages.known import Known
 from headwater.service.pages.rendering import Renderer, in_thread
@@ -28,6 +28,8 @@ class FeatureRow(NamedTuple):
     unit: str
     learned: int
     weight: float | None
+    weights: Sequence[float] = ()
+    """What the weight was, at each snapshot at which it was among the heaviest."""
 
     @property
     def state(self) -> str:
@@ -47,6 +49,10 @@ class FeatureRow(NamedTuple):
     @property
     def spark(self) -> Markup:
         return spark(self.about.recent if self.about else ())
+
+    @property
+    def weight_spark(self) -> Markup:
+        return spark(self.weights)
 
     @property
     def mean(self) -> str:
@@ -76,6 +82,7 @@ COLUMNS: dict[str, tuple[str, bool, Order | None]] = {
     "learned": ("Learned", True, lambda row: -row.learned),
     "seen": ("Last seen", False, lambda row: -(row.about.seen if row.about else 0.0)),
     "weight": ("Weight", True, lambda row: -abs(row.weight or 0.0)),
+    "weights": ("Weight over time", False, None),
 }
 """Title, whether it is a number, and the order; the first click sorts so, the second backwards."""
 
@@ -108,7 +115,7 @@ class Features:
             "query": plain(query),
             "sort": plain(sort),
             "columns": [self._column(name, by, backwards, query) for name in COLUMNS],
-            "rows": rows[:MOST_ROWS],
+            "rows": with_weights(rows[:MOST_ROWS], loop.weights()),
             "more": max(0, len(rows) - MOST_ROWS),
             "now": self.pages.recent.features(loop).now(),
         }
@@ -141,6 +148,14 @@ class Features:
             )
             for name in {**learned, **known}
         ]
+
+
+def with_weights(rows: list[FeatureRow], moments: Sequence[WeightsAt]) -> list[FeatureRow]:
+    """The same rows with their weights over time."""
+    lists = {
+        row.key: [one.weights[row.key] for one in moments if row.key in one.weights] for row in rows
+    }
+    return [row._replace(weights=lists[row.key]) for row in rows]
 
 
 def summary(rows: Sequence[FeatureRow]) -> str:

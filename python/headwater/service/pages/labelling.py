@@ -193,7 +193,7 @@ class Labelling:
     # What an answer changed
 
     def _last_chance(self, loop: Loop, caller: Caller) -> float | None:
-        """How probable the person's answer before this one is to the model as it is now."""
+        """How probable the person's answer before is to the model now, or the number it says."""
         last = self._last.get((loop.stream, caller.name))
         return None if last is None else _chance(loop, last.features, last.label)
 
@@ -204,13 +204,20 @@ class Labelling:
         layout, who = self.pages.layout, (loop.stream, caller.name)
         parts = [f"{layout.label(label)}."]
         card = self._handed.get(who, {}).get(question)
+        is_number = loop.learner.task == "regression"
         if card is not None and card.prediction is not None:
-            said = "had said so too" if card.prediction == label else "had said otherwise"
+            if is_number:
+                said = f"had said {layout.label(card.prediction)}"
+            else:
+                said = "had said so too" if card.prediction == label else "had said otherwise"
             parts.append(f"The model {said}{_sure(card.probability)}.")
         after = self._last_chance(loop, caller)
         last = self._last.pop(who, None)
         if last is not None and before is not None and after is not None:
-            if round(before, 2) == round(after, 2):
+            if is_number:
+                moved = f"{_short(before)} → {_short(after)}, you said {last.name}"
+                parts.append(f"Learned from the card before: {moved}.")
+            elif round(before, 2) == round(after, 2):
                 parts.append(f"The card before changed little: {last.name} {percent(after)}.")
             else:
                 moved = f"{last.name} {percent(before)} → {percent(after)}"
@@ -234,11 +241,19 @@ class Given(NamedTuple):
 
 
 def _chance(loop: Loop, features: dict[Any, Any], label: Label) -> float | None:
-    """How probable a label of an event is to the model; None if it does not say."""
+    """How probable a label of an event is to the model, or the number it says of it; or None."""
     try:
+        if loop.learner.task == "regression":
+            said = loop.learner.predict_one(features)
+            return None if said is None else float(said)
         return loop.learner.predict_proba_one(features).get(label)
     except HeadwaterError:
         return None
+
+
+def _short(value: float) -> str:
+    """A number of the model with three digits: it is not exact anyway."""
+    return number(float(f"{value:.3g}"))
 
 
 def _sure(probability: float | None) -> str:

@@ -17,7 +17,7 @@ from starlette.types import Scope
 from headwater.live import Loop
 from headwater.service.access import Caller, Role
 from headwater.service.errors import ServiceError
-from headwater.service.pages.drawing import meter
+from headwater.service.pages.drawing import meter, shape
 from headwater.service.pages.fields import CardLayout
 from headwater.service.pages.known import Recent
 from headwater.service.pages.wording import number, percent, plain
@@ -57,7 +57,7 @@ class Renderer:
             lstrip_blocks=True,
         )
         self._templates.filters.update(plain=plain, number=number, percent=percent)
-        self._templates.globals.update(asset=self.asset, meter=meter)
+        self._templates.globals.update(asset=self.asset, meter=meter, shape=shape)
 
     def asset(self, name: str) -> str:
         """The address of a file, which changes with its content."""

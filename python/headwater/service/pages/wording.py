@@ -2,12 +2,15 @@
 
 import math
 import unicodedata
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any
+
+from markupsafe import Markup
 
 LONGEST = 2_000
 """The most characters of a text that a page shows."""
 THIN = "\u2009"
+TIME, DATE_AND_TIME = "%H:%M:%S", "%Y-%m-%d %H:%M:%S"
 
 
 def plain(text: Any) -> str:
@@ -113,4 +116,20 @@ def moment(time: float, zone: tzinfo | None = None, now: float | None = None) ->
     """
     at = datetime.fromtimestamp(time, zone)
     same = now is not None and datetime.fromtimestamp(now, zone).date() == at.date()
-    return at.strftime("%H:%M:%S" if same else "%Y-%m-%d %H:%M:%S")
+    return at.strftime(TIME if same else DATE_AND_TIME)
+
+
+def stamp(time: float, zone: tzinfo | None = None, now: float | None = None) -> Markup:
+    """A time of day as the service writes it, which a script turns into the viewer's own zone.
+
+    Examples
+    --------
+    >>> from datetime import timezone
+    >>> print(stamp(0.0, timezone.utc))
+    <time datetime="1970-01-01T00:00:00Z" data-at="0">1970-01-01 00:00:00</time>
+    """
+    exact = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    today = "" if now is None else f' data-now="{now:.0f}"'
+    return Markup(
+        f'<time datetime="{exact}" data-at="{time:.0f}"{today}>{moment(time, zone, now)}</time>'
+    )

@@ -1,4 +1,4 @@
-//! A decision as bytes: what it holds beside its event, which is kept elsewhere. `docs/live.md` describes them.
+//! A decision as bytes: what it holds beside its event, which is kept elsewhere. `docs/operate/live.md` describes them.
 //!
 //! Version 1:
 //!

@@ -37,6 +37,7 @@ impl Learner {
             }
         };
         self.evicted += (rows - remap.len()) as u64;
+        self.settle_shown();
         self.table.retain(&remap);
         self.model.retain(&remap.widened(self.inputs_per_feature()));
         if let Some(scaler) = &mut self.scaler {

@@ -28,6 +28,7 @@ impl Learner {
         names: &(impl Names + ?Sized),
         label: &Label,
     ) -> Result<bool, Error> {
+        self.check_learns()?;
         self.observe(event, names)?;
         self.reserve_names(event, names)?;
         if self.commits_first() {
@@ -75,8 +76,29 @@ impl Learner {
         label: &Label,
         products: Option<CachedProducts>,
     ) -> Result<(), Error> {
+        self.answer_weighed(decision, event, names, label, products, decision.weight())
+    }
+
+    /// [`Self::answer`] with a label that stands for so many labels in probabilities. One of weight 0 says
+    /// nothing about how often labels and errors occur, because somebody chose whose label to tell: it is
+    /// learned, but calibration, class odds and trust are as if it had not come.
+    pub fn answer_weighed(
+        &mut self,
+        decision: &Decision,
+        event: &mut EventBuffer,
+        names: &(impl Names + ?Sized),
+        label: &Label,
+        products: Option<CachedProducts>,
+        weight: f64,
+    ) -> Result<(), Error> {
+        if !(weight.is_finite() && weight >= 0.0) {
+            return Err(Error::Parameter(format!(
+                "answer: weight must be a number, 0 or above, got {weight}."
+            )));
+        }
+        self.check_learns()?;
         self.check_question(decision, &event.features)?;
-        let context = LabelContext { number: decision.number, weight: decision.weight(), products };
+        let context = LabelContext { number: decision.number, weight, products };
         self.learn_decided(event, names, label, context)?;
         self.open.close(decision.number);
         Ok(())
@@ -168,7 +190,9 @@ impl Learner {
     fn learn_label(&mut self, parsed: &ParsedLabel, label: &Label, outcome: &Outcome, weight: f64) {
         self.labels.learn(parsed, label);
         self.query.on_learned(outcome.mistake);
-        if let Target::Class(class) = parsed.target {
+        if let Target::Class(class) = parsed.target
+            && weight > 0.0
+        {
             self.calibration.learn(outcome.scores.as_slice(), class, weight);
         }
     }
@@ -214,6 +238,32 @@ mod tests {
             }
             assert_eq!(at_once.learned_of_each(), decided.learned_of_each());
             assert_eq!((at_once.seen(), decided.seen()), (0, STREAM.len() as u64));
+        }
+    }
+
+    #[test]
+    fn an_answer_of_weight_0_is_learned_and_trust_stays() {
+        let event = [("a", 1.0), ("b", -0.5)];
+        let mut learner = learner(spring(QueryRule::All));
+        for (event, positive) in STREAM.iter().cycle().take(60) {
+            let label = label_for(learner.labels(), *positive);
+            learn(&mut learner, event, &label).unwrap();
+        }
+        let told = |model: &Learner, weight: f64| {
+            let (mut model, names) = (model.clone(), names_of(&event));
+            let mut buffer = looked_up(&model, &event).unwrap();
+            let decision = model.decide(&mut buffer, &names[..]).unwrap();
+            let label = label_for(model.labels(), true);
+            let before = model.details(&[]);
+            let answered =
+                model.answer_weighed(&decision, &mut buffer, &names[..], &label, None, weight);
+            (answered.map(|()| model.learned()), before == model.details(&[]))
+        };
+        let one_more = learner.learned() + 1;
+        assert_eq!(told(&learner, 0.0), (Ok(one_more), true));
+        assert_eq!(told(&learner, 1.0), (Ok(one_more), false));
+        for weight in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(told(&learner, weight), (Err(Error::Parameter(_)), true)));
         }
     }
 

@@ -18,6 +18,9 @@ pub mod own_features;
 pub mod prediction_writer;
 pub mod register_batch;
 mod registering;
+mod replica;
+mod replica_state;
+pub mod report;
 mod resolve;
 pub mod snapshot;
 mod stepping;
@@ -33,6 +36,7 @@ use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
 use crate::learner::open_questions::{OpenQuestions, fingerprint};
 use crate::learner::own_features::OwnFeatures;
+use crate::learner::replica_state::{Absorbed, Replica};
 use crate::learner::tracking::Tracking;
 use crate::model::dual_logistic::LARGEST_NORM;
 use crate::model::example::{Score, finite_norm, squared_norm};
@@ -89,6 +93,10 @@ pub struct Learner {
     /// Questions that wait for their answer.
     open: OpenQuestions,
     identity: u64,
+    /// What a replica has still to report.
+    replica: Option<Box<Replica>>,
+    /// What was reported by replicas.
+    absorbed: Absorbed,
     positives: u64,
     negatives: u64,
     seen: u64,
@@ -124,6 +132,8 @@ impl Learner {
             draws,
             open: OpenQuestions::default(),
             identity: identity_of(&config),
+            replica: None,
+            absorbed: Absorbed::default(),
             config,
             positives: 0,
             negatives: 0,

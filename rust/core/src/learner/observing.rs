@@ -82,6 +82,7 @@ impl Learner {
         }
         self.insert_names(&event.new, names);
         self.model.set_rows(self.rows_of(self.table.len()));
+        self.note_shown(event);
         let Some(scaler) = &mut self.scaler else { return };
         if self.config.capacity.is_none() || event.features.iter().all(is_known) {
             scaler.commit(&event.stats, &event.features, self.table.len());
@@ -102,27 +103,23 @@ impl Learner {
         }
         let EventBuffer { features, presence, summary, expanded, .. } = event;
         let inputs = expanded.get_or_insert_default();
-        inputs.clear();
         let inputs_per_feature = self.inputs_per_feature();
-        let plain = |all, (feature, &presence): (&FeatureValue, &f64)| {
-            all & (presence == 0.0) & is_known(feature)
-        };
-        if self.scaler.is_some() && features.iter().zip(presence.iter()).fold(true, plain) {
-            let row = |f: &FeatureValue| FeatureValue { id: f.id * inputs_per_feature, ..*f };
-            inputs.extend(features.iter().map(row));
-        } else if self.scaler.is_some() {
+        if self.scaler.is_some() {
+            // Both are written, and what is not there is written over by the next: no branch per feature.
+            inputs.resize(2 * features.len(), FeatureValue { id: UNKNOWN, value: 0.0 });
+            let mut end = 0;
             for (feature, &presence) in features.iter().zip(presence.iter()) {
-                if is_known(feature) {
-                    let row = feature.id * inputs_per_feature;
-                    let value = FeatureValue { id: row, value: feature.value };
-                    if presence == 0.0 {
-                        inputs.push(value);
-                    } else {
-                        inputs.extend([value, FeatureValue { id: row + 1, value: presence }]);
-                    }
+                let row = feature.id.wrapping_mul(inputs_per_feature);
+                if let Some([value, there]) = inputs[end..].first_chunk_mut() {
+                    *value = FeatureValue { id: row, value: feature.value };
+                    *there = FeatureValue { id: row.wrapping_add(1), value: presence };
                 }
+                let known = is_known(feature);
+                end += usize::from(known) + usize::from(known & (presence != 0.0));
             }
+            inputs.truncate(end);
         } else {
+            inputs.clear();
             inputs.extend_from_slice(features);
         }
         let mut id = 0; // they are the first of the table

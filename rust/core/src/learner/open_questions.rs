@@ -20,7 +20,7 @@ pub struct OpenQuestions {
 }
 
 /// What is saved: two arrays in the order of the numbers.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct OpenQuestionsState {
     numbers: Vec<u64>,
     fingerprints: Vec<u64>,
@@ -74,6 +74,12 @@ impl OpenQuestions {
         }
     }
 
+    /// Whether a question about one of these events is open.
+    pub fn any_in(&self, numbers: std::ops::RangeInclusive<u64>) -> bool {
+        self.newest.is_some_and(|(newest, _)| numbers.contains(&newest))
+            || self.fingerprints.range(numbers).next().is_some()
+    }
+
     pub fn state(&self) -> OpenQuestionsState {
         let others = self.fingerprints.iter().map(|(&number, &fingerprint)| (number, fingerprint));
         let (numbers, fingerprints) = others.chain(self.newest).unzip();
@@ -103,6 +109,16 @@ impl OpenQuestions {
 impl OpenQuestionsState {
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty() && self.fingerprints.is_empty()
+    }
+
+    /// Numbers of events, and their fingerprints.
+    pub fn pairs(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.numbers.iter().copied().zip(self.fingerprints.iter().copied())
+    }
+
+    /// The number of the first event.
+    pub fn first(&self) -> Option<u64> {
+        self.numbers.first().copied()
     }
 }
 

@@ -1,17 +1,15 @@
 //! Finds the feature ids of a record's names, with as little hashing as possible.
 //!
-//! Unless features are evicted an id never changes, so ids can be cached. Columns and small numbers
+//! Unless features are evicted an id never changes, so ids can be cached. Columns
 //! have a table. Recent texts are in another table, by a fingerprint of a few of their bytes.
 
-use crate::event::{FeatureId, FeatureValue, Names, UNKNOWN};
+use crate::event::{FeatureId, FeatureValue, Name, Names, UNKNOWN};
 use crate::feature_table::FeatureTable;
 use crate::learner::Learner;
 use crate::learner::event_buffer::EventBuffer;
 use crate::readers::fingerprint::Fingerprint;
 use crate::readers::record::{NameRef, RecordNames, is_there_twice};
 
-/// Numbers below this are in the table of numbers.
-const SMALL: i64 = 1 << 22;
 /// The smallest and the largest number of pairs in the table of texts.
 const FEWEST: usize = 1 << 7;
 const MOST: usize = 1 << 16;
@@ -30,10 +28,9 @@ const NONE: CachedName = CachedName { fingerprint: Fingerprint::NONE, id: UNKNOW
 #[repr(align(64))]
 struct CacheLine([CachedName; 2]);
 
-/// Cached ids by number, by column and by text.
+/// Cached ids by column and by text. Those of numbers are in the feature table as they are wanted here.
 #[derive(Default)]
 struct IdCache {
-    numbers: Vec<FeatureId>,
     columns: Vec<FeatureId>,
     texts: Vec<CacheLine>,
     /// The hash of a text, shifted right by this, is the index of its pair.
@@ -50,7 +47,7 @@ impl IdCache {
         position: usize,
     ) -> FeatureId {
         let known = match given.places[position] {
-            NameRef::Number(number) => self.numbers.get(number as usize),
+            NameRef::Number(number) => return table.id(Name::Number(number)),
             NameRef::Column(column) => self.columns.get(column as usize),
             NameRef::Line { start, end } => {
                 let fingerprint = Fingerprint::of(given.line.as_bytes(), start, end);
@@ -63,27 +60,25 @@ impl IdCache {
         };
         match known {
             Some(&id) if id != UNKNOWN => id,
-            _ => self.look_up(table, given, position),
+            _ => self.look_up_column(table, given, position),
         }
     }
 
     #[inline(never)]
-    fn look_up(
+    fn look_up_column(
         &mut self,
         table: &FeatureTable,
         given: &RecordNames<'_>,
         position: usize,
     ) -> FeatureId {
         let id = table.id(given.name(position));
-        let (ids, index) = match given.places[position] {
-            NameRef::Number(number @ 0..SMALL) => (&mut self.numbers, number as usize),
-            NameRef::Column(column) => (&mut self.columns, column as usize),
-            _ => return id,
-        };
-        if index >= ids.len() {
-            ids.resize((index + 1).next_power_of_two(), UNKNOWN);
+        if let NameRef::Column(column) = given.places[position] {
+            let index = column as usize;
+            if index >= self.columns.len() {
+                self.columns.resize((index + 1).next_power_of_two(), UNKNOWN);
+            }
+            self.columns[index] = id;
         }
-        ids[index] = id;
         id
     }
 
@@ -158,16 +153,16 @@ impl NameResolver {
         may_repeat: bool,
     ) -> Result<(), String> {
         self.events += 1;
-        let evicts = learner.evicts();
-        for (position, feature) in event.features.iter_mut().enumerate() {
-            feature.id = if evicts {
-                learner.table.id(given.name(position))
-            } else {
-                self.ids.find(&learner.table, given, position)
-            };
+        let places = event.features.iter_mut().enumerate();
+        if learner.evicts() {
+            places.for_each(|(i, feature)| feature.id = learner.table.id(given.name(i)));
+        } else {
+            places.for_each(|(i, feature)| feature.id = self.ids.find(&learner.table, given, i));
         }
         let own = learner.own_names().len() as FeatureId; // they are the first of the table
-        if let Some(position) = event.features.iter().position(|feature| feature.id < own) {
+        if own > 0
+            && let Some(position) = event.features.iter().position(|feature| feature.id < own)
+        {
             learner.config.own.check(given.name(position))?;
         }
         if may_repeat {
@@ -211,7 +206,7 @@ impl NameResolver {
 mod tests {
     use super::*;
     use crate::capacity::EvictionPolicy;
-    use crate::event::Name;
+    use crate::feature_table::SMALL;
     use crate::label::Label;
     use crate::learner::Config;
     use crate::learner::own_features::OwnFeatures;

@@ -1,4 +1,4 @@
-//! The model file: what a learner has learned, as bytes. `docs/model-file.md` describes it.
+//! The model file: what a learner has learned, as bytes. `docs/internals/model-file.md` describes it.
 //!
 //! The state holds what changes. The parameters are in the header, a text that this crate does not
 //! read. Nothing is trusted: a state with a right checksum that does not fit its learner is
@@ -11,10 +11,11 @@ use crate::event::{Name, UNKNOWN};
 use crate::feature_history::FeatureHistory;
 use crate::label::{Label, LabelForm, Labels};
 use crate::learner::open_questions::OpenQuestionsState;
+use crate::learner::replica_state::{Absorbed, AbsorbedState, ReplicaState};
 use crate::learner::tracking::RegisterBytes;
 use crate::learner::{Config, Learner};
 use crate::model::ModelState;
-use crate::rules::calibration::Calibration;
+use crate::rules::calibration::CalibrationState;
 use crate::rules::query::QueryState;
 use crate::scaling::{RunningScaler, ScalerState};
 use crate::storage::rng::Generator;
@@ -44,12 +45,16 @@ struct LearnerState<'a> {
     #[serde(default, skip_serializing_if = "OpenQuestionsState::is_empty")]
     open: OpenQuestionsState,
     query: QueryState,
-    calibration: Calibration,
+    calibration: CalibrationState,
     coins: [u64; 4],
     draws: [u64; 4],
     scaler: Option<ScalerState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     register: Option<RegisterBytes>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    replica: Option<ReplicaState<'a>>,
+    #[serde(default, skip_serializing_if = "AbsorbedState::is_empty")]
+    absorbed: AbsorbedState,
     model: ModelState,
 }
 
@@ -160,11 +165,13 @@ impl Learner {
             evicted: self.evicted,
             open: self.open.state(),
             query: self.query.state(),
-            calibration: self.calibration,
+            calibration: self.calibration.state(),
             coins: self.coins.words,
             draws: self.draws.words,
             scaler: self.scaler.as_ref().map(RunningScaler::state),
             register: self.register_bytes(),
+            replica: self.replica_state(),
+            absorbed: self.absorbed.state(),
             model: self.model.state(),
         }
     }
@@ -229,7 +236,7 @@ impl Learner {
         self.model.adopt(&state.model, rows, self.labels.vectors())?;
         self.query.adopt(state.query)?;
         self.open.adopt(&state.open, state.seen)?;
-        self.calibration = state.calibration;
+        self.calibration.adopt(&state.calibration)?;
         self.coins = Generator { words: state.coins };
         self.draws = Generator { words: state.draws };
         self.positives = state.positives;
@@ -239,6 +246,8 @@ impl Learner {
         self.learned = state.learned;
         self.refused = state.refused;
         self.evicted = state.evicted;
+        self.adopt_replica(state.replica.as_ref())?;
+        self.absorbed = Absorbed::restored(&state.absorbed, state.seen)?;
         Ok(())
     }
 }
@@ -266,9 +275,6 @@ impl LearnerState<'_> {
         let distinct = |(i, class): (usize, &Label)| !self.classes[..i].contains(class);
         if !self.classes.iter().enumerate().all(distinct) {
             return Err("a class appears twice");
-        }
-        if !self.calibration.is_sound() {
-            return Err("its calibration is no slope with what is known of it");
         }
         let most = u64::MAX / 2; // counters can go on without overflow
         let counters = [self.positives, self.negatives, self.seen, self.asked, self.learned];

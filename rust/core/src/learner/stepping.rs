@@ -28,6 +28,9 @@ impl Learner {
         label: Option<&Label>,
         record: impl FnOnce(&Self, &Decision) -> Result<(), Error>,
     ) -> Result<Stepped, Error> {
+        if label.is_some() {
+            self.check_learns()?;
+        }
         self.observe(event, names)?;
         let before = (self.coins.clone(), self.query, self.seen, self.asked);
         let stepped = self.step_observed(event, names, label, record);
@@ -47,6 +50,7 @@ impl Learner {
         label: &Label,
         record: impl FnOnce(&Self, &Decision) -> Result<(), Error>,
     ) -> Result<Stepped, Error> {
+        self.check_learns()?;
         self.observe(event, names)?;
         let stepped = self.learn_observed(event, names, label, record);
         if stepped.is_err() {

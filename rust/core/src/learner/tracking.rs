@@ -48,13 +48,15 @@ impl Tracking {
                 .iter()
                 .map(|feature| ids.get(feature.id as usize).copied().unwrap_or(UNKNOWN)),
         );
-        let evicted = register.evicted();
+        let (evicted, known) = (register.evicted(), !found.contains(&UNKNOWN));
         if register.observe(found, &event.raw, &KnownNames { event, names, table }, *time).is_err()
         {
             return; // there is no memory for new names; the learner had some
         }
         if register.evicted() != evicted {
             ids.clear();
+        } else if known {
+            return;
         }
         for (feature, &id) in event.features.iter().zip(found.iter()) {
             if feature.id != UNKNOWN {

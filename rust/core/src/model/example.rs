@@ -70,7 +70,8 @@ pub struct Example<'a> {
     pub target: Target,
     /// The number of its event in the stream.
     pub number: u64,
-    /// How many labels this one stands for: one over the probability with which it was asked for, up to a limit.
+    /// How many labels this one stands for: one over the probability with which it was asked for, up to a limit;
+    /// 0 if it says nothing about how often labels and errors occur.
     pub weight: f64,
     /// When each feature was learned before this example, by id.
     pub history: &'a [FeatureHistory],

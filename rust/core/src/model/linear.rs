@@ -351,7 +351,9 @@ impl Linear {
         if let Some(errors) = &mut self.errors {
             errors.learn(example.features, error);
         }
-        if let Some(odds) = &mut self.class_odds {
+        if let Some(odds) = &mut self.class_odds
+            && example.weight > 0.0
+        {
             odds.learn(product, example.target.class());
         }
         if restart {

@@ -12,7 +12,7 @@
 //! 6. The k features with the largest |w_i| keep both weights, the older among equals.
 //!
 //! Beyazit, Alagurajah and Wu, *Online learning from data streams with varying feature spaces*,
-//! AAAI 2019. `docs/olvf.md` explains how misprints of the paper are read here.
+//! AAAI 2019. `docs/papers/olvf.md` explains how misprints of the paper are read here.
 
 use std::collections::BTreeSet;
 

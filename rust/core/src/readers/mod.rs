@@ -199,6 +199,20 @@ impl Reader {
         }
     }
 
+    /// Read the next line alone, with all checks: whether it holds an event, and None at the end.
+    /// What is wrong with a line is its error, and the next call reads the line after it.
+    pub fn next_line(&mut self, record: &mut Record) -> Result<Option<bool>, RecordError> {
+        match self.read(record)? {
+            NextRecord::End => return Ok(None),
+            NextRecord::Nothing => return Ok(Some(false)),
+            NextRecord::Event { .. } => {}
+        }
+        if record.may_repeat {
+            self.check(record)?;
+        }
+        Ok(Some(true))
+    }
+
     /// Refuse a record with a name that is in it twice.
     fn check(&mut self, record: &Record) -> Result<(), RecordError> {
         let mut repeats = std::mem::take(&mut self.repeats);
@@ -398,6 +412,28 @@ mod tests {
             let sentence = format!("f: it cannot be read after line {}: ", labels.len());
             assert!(result.unwrap_err().to_string().starts_with(&sentence));
         }
+    }
+
+    #[test]
+    fn lines_are_read_one_by_one_with_what_is_wrong_with_each() {
+        let content = b"\n{\"a\": 1}\n\n{\"a\": 1, \"a\": 2}\n{\n[]\n{\"b\": 2}\n".to_vec();
+        let columns = Columns { optional: true, ..Columns::default() };
+        let options = Options { format: Format::JsonLines, columns, on_error: OnError::Stop };
+        let mut reader = Reader::new(io::Cursor::new(content), "f", options).unwrap();
+        let mut record = Record::default();
+        let mut found = Vec::new();
+        for _ in 0..7 {
+            found.push(match reader.next_line(&mut record) {
+                Ok(None) => "the end",
+                Ok(Some(true)) => "event",
+                Ok(Some(false)) => "nothing",
+                Err(RecordError::Line(_)) => "refused",
+                Err(_) => "it cannot be read",
+            });
+        }
+        assert!(matches!(reader.next_line(&mut record), Ok(None)));
+        let expected = ["nothing", "event", "nothing", "refused", "refused", "refused", "event"];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! When which feature has to be looked at because it may have gone silent: no event looks at all features.
 //!
-//! A feature is silent when its absence is unusual in events and in time. It waits in the queue of events first,
-//! then in the queue of times. An arrival leaves the alarm where it is, unless it would come too late: most alarms
-//! are found to be early, and set again. So a feature costs one alarm per several arrivals.
+//! A feature is silent when its absence is unusual in events and in time. It waits for an event first, then for a
+//! time. An arrival leaves the alarm where it is, unless it would come too late: most alarms are found to be early,
+//! and set again. So a feature costs one alarm per several arrivals, and its patience is worked out only then.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,24 +20,44 @@ pub enum Alarm {
     Time(u64),
 }
 
-/// The queues of alarms. One that is not the feature's own alarm any more is ignored.
-#[derive(Clone, Debug, Default)]
+/// How many of the next events have a list of their own.
+const NEAR: u64 = 256;
+
+/// The alarms that wait. One that is not the feature's own alarm any more is ignored.
+#[derive(Clone, Debug)]
 pub struct Alarms {
+    /// Those of the next events: event `e` in the list `e % NEAR`.
+    near: Vec<Vec<FeatureId>>,
     events: BinaryHeap<Reverse<(u64, FeatureId)>>,
     times: BinaryHeap<Reverse<(u64, FeatureId)>>,
 }
 
+impl Default for Alarms {
+    fn default() -> Self {
+        let near = vec![Vec::new(); NEAR as usize];
+        Self { near, events: BinaryHeap::new(), times: BinaryHeap::new() }
+    }
+}
+
 impl Alarms {
-    pub fn set(&mut self, id: FeatureId, alarm: Alarm) {
+    /// Set an alarm for after the event `now`.
+    #[inline]
+    pub fn set(&mut self, id: FeatureId, alarm: Alarm, now: u64) {
         match alarm {
             Alarm::None => {}
+            Alarm::Event(key) if key.wrapping_sub(now) < NEAR => {
+                self.near[(key % NEAR) as usize].push(id);
+            }
             Alarm::Event(key) => self.events.push(Reverse((key, id))),
             Alarm::Time(key) => self.times.push(Reverse((key, id))),
         }
     }
 
-    /// The next alarm that is due.
+    /// The next alarm that is due. Every event takes all of its own.
     pub fn pop(&mut self, event: u64, time: f64) -> Option<(FeatureId, Alarm)> {
+        if let Some(id) = self.near[(event % NEAR) as usize].pop() {
+            return Some((id, Alarm::Event(event)));
+        }
         if let Some(&Reverse((key, id))) = self.events.peek()
             && key <= event
         {
@@ -53,11 +73,13 @@ impl Alarms {
         None
     }
 
-    pub fn len(&self) -> usize {
+    /// How many wait for a far event or for a time.
+    pub fn far(&self) -> usize {
         self.events.len() + self.times.len()
     }
 
     pub fn clear(&mut self) {
+        self.near.iter_mut().for_each(Vec::clear);
         self.events.clear();
         self.times.clear();
     }
@@ -96,12 +118,28 @@ mod tests {
     #[test]
     fn alarms_come_when_they_are_due() {
         let mut alarms = Alarms::default();
-        alarms.set(1, Alarm::Event(event_key(10, 4.5)));
-        alarms.set(2, Alarm::Time(time_key(100.0, 50.0)));
+        alarms.set(1, Alarm::Event(event_key(10, 4.5)), 10);
+        alarms.set(2, Alarm::Time(time_key(100.0, 50.0)), 10);
         assert_eq!(alarms.pop(14, 149.0), None);
         assert_eq!(alarms.pop(15, 149.0), Some((1, Alarm::Event(15))));
         assert_eq!(alarms.pop(15, 150.0).map(|(id, _)| id), Some(2));
-        assert_eq!((alarms.pop(99, 999.0), alarms.len()), (None, 0));
+        assert_eq!((alarms.pop(99, 999.0), alarms.far()), (None, 0));
+    }
+
+    #[test]
+    fn near_and_far_alarms_come_with_their_event_whatever_their_order() {
+        let mut alarms = Alarms::default();
+        for key in [1_300, 1_001, 1_255, 1_256, 1_257, 5_000, 1_002] {
+            alarms.set(key as FeatureId, Alarm::Event(key), 1_000);
+        }
+        let mut come = Vec::new();
+        for event in 1_001..=5_000 {
+            while let Some((id, alarm)) = alarms.pop(event, 0.0) {
+                assert_eq!((u64::from(id), alarm), (event, Alarm::Event(event)));
+                come.push(id);
+            }
+        }
+        assert_eq!(come, [1_001, 1_002, 1_255, 1_256, 1_257, 1_300, 5_000]);
     }
 
     #[test]

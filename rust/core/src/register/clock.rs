@@ -9,4 +9,8 @@ pub struct Clock {
     /// The length of the cycle in which values and absences repeat: a day.
     pub cycle: f64,
     pub timed: bool,
+    /// Features whose absence was looked at before this event.
+    pub watched: u64,
+    /// Whether a feature that comes for the first time may be new: the stream has run for some cycles.
+    pub late: bool,
 }

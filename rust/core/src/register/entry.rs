@@ -12,6 +12,8 @@ use crate::register::scale::Scale;
 /// Arrivals after which a rhythm is known, if they span so many cycles.
 pub const ESTABLISHED: u64 = 8;
 pub const CYCLES: f64 = 2.0;
+/// The arrivals of which one may be the first of its life: those before are strays.
+pub const EARLY: u64 = 4;
 /// The least arrivals, and cycles, of a generation of the longest gap.
 const GENERATION: u64 = 64;
 const GENERATION_CYCLES: f64 = 7.0;
@@ -40,36 +42,36 @@ pub struct Entry {
     pub count: u64,
     /// The last value.
     pub value: f64,
+    /// Whether it came first when the stream had run for some cycles.
+    pub late: bool,
     /// From the second arrival on.
     pub life: Option<Box<Life>>,
-    /// Whether its values are kept as those of a newborn.
+    /// The place among the newborns, if its values are kept there.
     #[serde(skip)]
-    pub newborn: bool,
+    pub newborn: Option<u8>,
 }
 
 /// What is known of a feature that came more than once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Life {
-    pub events: Gaps,
-    pub times: Gaps,
+    events: Gaps,
+    /// All zero without times: then they are those of the events.
+    times: Gaps,
     generation: u64,
     generation_since: f64,
-    /// A longer absence is unusual; infinite until the rhythm is known.
-    pub patience_events: f64,
-    pub patience_time: f64,
     /// Whether its rhythm is known, so that its absence is looked at.
     pub watched: bool,
     pub silent: bool,
     pub gone: bool,
     /// Arrivals after a silence until it counts as live again.
-    since_back: u64,
+    since_back: u8,
     pub scale: Scale,
     /// Level and spread before the scale changed.
     pub before: Option<(f64, f64)>,
     pub run: Run,
     pub kept: Kept,
-    /// Event and time of the first arrivals, until the rhythm is known.
-    pub early: Vec<(u64, f64)>,
+    /// Of the first arrivals, how many came so early in the stream that the feature may be older than it.
+    pub not_late: u8,
     #[serde(skip)]
     pub alarm: Alarm,
 }
@@ -84,7 +86,20 @@ pub struct Arrived {
     /// The level before.
     pub scale: Option<f64>,
     /// The longest run before.
-    pub stuck: Option<u64>,
+    pub stuck: Option<u32>,
+}
+
+impl Arrived {
+    /// Whether there is something to say about it.
+    #[inline]
+    pub fn is_finding(&self) -> bool {
+        self.back.is_some() || self.scale.is_some() || self.stuck.is_some()
+    }
+}
+
+/// By how many spreads a gap is above the mean that is unusual.
+fn spreads(clock: &Clock) -> f64 {
+    SPREADS + DOUBLED * f64::from(clock.watched.max(1).ilog2())
 }
 
 /// In which state a feature is.
@@ -119,60 +134,60 @@ impl Entry {
             last_time: clock.time,
             count: 1,
             value,
+            late: clock.late,
             life: None,
-            newborn: false,
+            newborn: None,
         }
     }
 
-    /// Count an arrival, which is not the first. `watched` features were looked at before this event.
-    pub fn arrive(&mut self, value: f64, clock: &Clock, watched: u64) -> Arrived {
+    /// Count an arrival, which is not the first.
+    #[inline]
+    pub fn arrive(&mut self, value: f64, clock: &Clock) -> Arrived {
         let gap = (clock.event - self.last_event) as f64;
         let pause = clock.time - self.last_time;
         self.count += 1;
-        let (first, old) =
-            (Clock { event: self.first_event, time: self.first_time, ..*clock }, self.value);
-        let life = self.life.get_or_insert_with(|| Box::new(Life::new(old, &first)));
+        if self.life.is_none() {
+            self.life = Some(self.first_life(clock));
+        }
+        let lived = self.last_time - self.first_time;
+        let Some(life) = self.life.as_deref_mut() else { return Arrived::default() };
         let mut arrived = Arrived::default();
         if life.silent {
-            arrived.back = Some((life.patience_time, pause));
+            arrived.back = Some((life.patience_in_time(lived, clock), pause));
             life.events.excuse(gap);
-            life.times.excuse(pause);
-            (life.silent, life.gone, life.since_back) = (false, false, ESTABLISHED);
+            if clock.timed {
+                life.times.excuse(pause);
+            }
+            (life.silent, life.gone, life.since_back) = (false, false, ESTABLISHED as u8);
             life.scale.welcome(ESTABLISHED as u32);
         } else {
             life.events.add(gap, self.count - 1);
-            life.times.add(pause, self.count - 1);
+            if clock.timed {
+                life.times.add(pause, self.count - 1);
+            }
             life.since_back = life.since_back.saturating_sub(1);
         }
         life.turn(clock);
-        if self.count <= ESTABLISHED {
-            life.early.push((clock.event, clock.time));
-        } else if !life.early.is_empty() {
-            life.early = Vec::new();
+        if self.count <= EARLY {
+            life.not_late += u8::from(!clock.late);
         }
-        let age = clock.time - self.first_time;
-        let established = self.count >= ESTABLISHED && age >= CYCLES * clock.cycle;
-        arrived.watched = established && !life.watched;
-        life.watched |= established;
+        if !life.watched {
+            let age = clock.time - self.first_time;
+            life.watched = self.count >= ESTABLISHED && age >= CYCLES * clock.cycle;
+            arrived.watched = life.watched;
+        }
+        let (established, old) = (life.watched, self.value);
         let repeated = value.to_bits() == old.to_bits() || value == old;
-        let level = life.scale.level();
         if !(life.run.is_stuck() && repeated) && life.scale.add(value, clock) {
+            let level = life.scale.level();
             arrived.scale = established.then_some(level);
             life.before = Some((level, life.scale.spread().unwrap_or(0.0)));
             life.scale = life.scale.changed(value, clock);
         }
-        if life.run.add(repeated, watched, established) {
+        if life.run.add(repeated, clock.watched, established) {
             arrived.stuck = Some(life.run.longest());
         }
         life.kept.push(clock.event, value);
-        if life.watched {
-            let spreads = SPREADS + DOUBLED * f64::from(watched.max(1).ilog2());
-            life.patience_events = life.events.patience(spreads).max(FEWEST_EVENTS);
-            life.patience_time = life.times.patience(spreads);
-            if age < YOUNG * clock.cycle {
-                life.patience_time = life.patience_time.max(YOUNG_PATIENCE * clock.cycle);
-            }
-        }
         (self.value, self.last_event, self.last_time) = (value, clock.event, clock.time);
         arrived
     }
@@ -187,34 +202,42 @@ impl Entry {
             return None;
         }
         let factor = life.factor();
-        let due = event_key(last_event, factor * life.patience_events);
+        let least = event_key(last_event, life.least_patience());
+        if clock.event < least {
+            life.alarm = Alarm::Event(least);
+            return None;
+        }
+        let due = event_key(last_event, factor * life.patience_in_events(clock));
         if clock.event < due {
             life.alarm = Alarm::Event(due);
             return None;
         }
         let pause = clock.time - last_time;
-        if pause <= factor * life.patience_time {
-            let key = time_key(last_time, factor * life.patience_time);
+        let patience = factor * life.patience_in_time(last_time - self.first_time, clock);
+        if pause <= patience {
+            let key = time_key(last_time, patience);
             let early = key > crate::register::alarms::ordered(clock.time);
             life.alarm = if early { Alarm::Time(key) } else { Alarm::Event(clock.event + 1) };
             return None;
         }
         let state = if life.silent { FeatureState::Gone } else { FeatureState::Silent };
         (life.gone, life.silent) = (life.silent, true);
-        Some((state, life.times.usual(), pause))
+        Some((state, life.pauses(clock.timed).usual(), pause))
     }
 
     /// The alarm that is needed after an arrival; none if the one that is set comes early enough.
-    pub fn next_alarm(&mut self) -> Alarm {
+    #[inline]
+    pub fn next_alarm(&mut self, timed: bool) -> Alarm {
         let (last_event, last_time) = (self.last_event, self.last_time);
-        let Some(life) = self.life.as_deref_mut().filter(|life| life.watched) else {
+        let Some(life) = self.life.as_deref_mut() else { return Alarm::None };
+        if !life.watched {
             return Alarm::None;
-        };
-        let due = event_key(last_event, life.patience_events);
+        }
+        let due = event_key(last_event, life.least_patience());
         let early = match life.alarm {
             Alarm::None => false,
             Alarm::Event(key) => key <= due,
-            Alarm::Time(key) => key <= time_key(last_time, life.patience_time),
+            Alarm::Time(key) => key <= time_key(last_time, life.pauses(timed).least_patience()),
         };
         if early {
             return Alarm::None;
@@ -260,34 +283,23 @@ impl Entry {
             life.generation_since += times;
             life.scale.shift(times);
             life.kept.shift(events);
-            for (event, time) in &mut life.early {
-                *event += events;
-                *time += times;
-            }
         }
         shifted
     }
 
     /// Go on with what is known of the feature from a later part of the stream.
-    pub fn merge(&mut self, later: &Self) {
-        let clock =
-            Clock { event: later.first_event, time: later.first_time, cycle: 0.0, timed: false };
+    pub fn merge(&mut self, later: &Self, clock: &Clock) {
         let gap = (later.first_event - self.last_event) as f64;
         let pause = later.first_time - self.last_time;
-        let (first, count, value) = ((self.first_event, self.first_time), self.count, self.value);
-        let own = Clock { event: first.0, time: first.1, ..clock };
-        let earlier = self.life.take().unwrap_or_else(|| Box::new(Life::new(value, &own)));
+        let (first, count) = ((self.first_event, self.first_time), self.count);
+        let earlier = self.life.take().unwrap_or_else(|| self.first_life(clock));
         let mut kept = earlier.kept.clone();
-        let mut early = earlier.early.clone();
-        match later.life.as_deref() {
-            Some(life) => early.extend(&life.early),
-            None => early.push((later.first_event, later.first_time)),
-        }
         let next = later.life.as_deref();
         match next {
             Some(life) => life.kept.iter().for_each(|(event, value)| kept.push(event, value)),
             None => kept.push(later.first_event, later.value),
         }
+        let earlier_not_late = earlier.not_late;
         let mut life = match next {
             Some(life) if life.watched || !earlier.watched => Box::new(life.clone()),
             _ => earlier,
@@ -296,12 +308,13 @@ impl Entry {
             (life.silent, life.gone) = (false, false);
         }
         life.events.add(gap, count.max(1));
-        life.times.add(pause, count.max(1));
-        life.kept = kept;
-        life.early = Vec::new();
-        if count + later.count <= ESTABLISHED {
-            life.early.extend(early);
+        if clock.timed {
+            life.times.add(pause, count.max(1));
         }
+        life.kept = kept;
+        let known = count.min(EARLY);
+        let late = u64::from(earlier_not_late) + later.not_late().min(EARLY - known);
+        life.not_late = late.min(EARLY) as u8;
         *self = Self { count: count + later.count, life: Some(life), ..later.clone() };
         (self.first_event, self.first_time) = first;
     }
@@ -329,9 +342,7 @@ impl Entry {
                 && (life.watched || !(life.silent || life.gone))
                 && (life.silent || !life.gone)
                 && life.generation < u64::MAX / 2
-                && life.early.len() as u64 == if self.count <= ESTABLISHED { self.count } else { 0 }
-                && life.early.windows(2).all(|pair| pair[0].0 < pair[1].0)
-                && life.early.iter().all(|(event, time)| *event <= events && time.is_finite())
+                && u64::from(life.not_late) <= self.count.min(EARLY)
                 && life.run.is_sound()
                 && life.scale.is_sound()
         });
@@ -339,8 +350,22 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// What is known of it with its second arrival.
+    #[cold]
+    fn first_life(&self, clock: &Clock) -> Box<Life> {
+        let first = Clock { event: self.first_event, time: self.first_time, ..*clock };
+        Box::new(Life::new(self.value, &first, !self.late))
+    }
+
+    /// Of the first arrivals, how many came early in the stream.
+    fn not_late(&self) -> u64 {
+        self.life.as_deref().map_or(u64::from(!self.late), |life| u64::from(life.not_late))
+    }
+}
+
 impl Life {
-    fn new(value: f64, first: &Clock) -> Self {
+    fn new(value: f64, first: &Clock, not_late: bool) -> Self {
         let mut kept = Kept::default();
         kept.push(first.event, value);
         Self {
@@ -348,8 +373,6 @@ impl Life {
             times: Gaps::default(),
             generation: 0,
             generation_since: first.time,
-            patience_events: f64::INFINITY,
-            patience_time: f64::INFINITY,
             watched: false,
             silent: false,
             gone: false,
@@ -358,9 +381,33 @@ impl Life {
             before: None,
             run: Run::default(),
             kept,
-            early: vec![(first.event, first.time)],
+            not_late: u8::from(not_late),
             alarm: Alarm::None,
         }
+    }
+
+    /// The gaps between arrivals in time.
+    #[inline]
+    pub fn pauses(&self, timed: bool) -> &Gaps {
+        if timed { &self.times } else { &self.events }
+    }
+
+    /// A shorter absence, in events, is usual.
+    #[inline]
+    fn least_patience(&self) -> f64 {
+        self.events.least_patience().max(FEWEST_EVENTS)
+    }
+
+    /// A longer absence is unusual.
+    fn patience_in_events(&self, clock: &Clock) -> f64 {
+        self.events.patience(spreads(clock)).max(FEWEST_EVENTS)
+    }
+
+    /// The same in time, for a feature that has lived so long.
+    fn patience_in_time(&self, lived: f64, clock: &Clock) -> f64 {
+        let patience = self.pauses(clock.timed).patience(spreads(clock));
+        let young = lived < YOUNG * clock.cycle;
+        if young { patience.max(YOUNG_PATIENCE * clock.cycle) } else { patience }
     }
 
     /// How many times its patience it takes to the next state.
@@ -374,7 +421,7 @@ impl Life {
         let since = clock.time - self.generation_since;
         if self.generation >= GENERATION && since >= GENERATION_CYCLES * clock.cycle {
             self.events.turn();
-            self.times.turn();
+            self.times.turn(); // without times they are all zero
             (self.generation, self.generation_since) = (0, clock.time);
         }
     }

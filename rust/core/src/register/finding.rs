@@ -71,7 +71,7 @@ impl From<Name<'_>> for KeptName {
     }
 }
 
-/// Something that was found. What `before` and `now` are depends on the kind: `docs/register.md`.
+/// Something that was found. What `before` and `now` are depends on the kind: `docs/concepts/register.md`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Findings are numbered from 1.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How fast mean and variance forget.
 const STEP: f64 = 1.0 / 64.0;
+const FEW: u64 = 64;
 /// A gap is unusual if it is so many times the longest usual one.
 const LONGER: f64 = 2.0;
 
@@ -21,8 +22,9 @@ pub struct Gaps {
 
 impl Gaps {
     /// Count the nth gap.
+    #[inline]
     pub fn add(&mut self, gap: f64, n: u64) {
-        let step = (1.0 / n as f64).max(STEP);
+        let step = if n < FEW { 1.0 / n as f64 } else { STEP };
         let delta = gap - self.mean;
         self.mean += step * delta;
         self.variance = (1.0 - step) * (self.variance + step * delta * delta);
@@ -45,9 +47,15 @@ impl Gaps {
         self.longest.max(self.longest_before)
     }
 
+    /// A longer gap may be unusual, a shorter one never is.
+    #[inline]
+    pub fn least_patience(&self) -> f64 {
+        LONGER * self.usual()
+    }
+
     /// A longer gap is unusual.
     pub fn patience(&self, spreads: f64) -> f64 {
-        (LONGER * self.usual()).max(self.mean + spreads * self.variance.sqrt())
+        self.least_patience().max(self.mean + spreads * self.variance.sqrt())
     }
 }
 

@@ -34,7 +34,7 @@ impl Register {
         }
         let shift = self.events;
         let time_shift = if timed { 0.0 } else { shift as f64 };
-        let known = self.entries.len() as FeatureId;
+        let (known, clock) = (self.entries.len() as FeatureId, self.clock());
         let mut ids = Vec::with_capacity(later.entries.len());
         for (entry, name) in later.entries.iter().zip(later.table.names()) {
             let entry = entry.shifted(shift, time_shift);
@@ -44,7 +44,7 @@ impl Register {
                 id = self.table.insert(name);
                 self.entries.push(entry);
             } else {
-                self.entries[id as usize].merge(&entry);
+                self.entries[id as usize].merge(&entry, &clock);
             }
             ids.push(id);
         }
@@ -60,12 +60,7 @@ impl Register {
             self.log.push(finding);
         }
         self.newborns.merge(&later.newborns, &ids, shift, known);
-        for entry in &mut self.entries {
-            entry.newborn = false;
-        }
-        for id in self.newborns.ids() {
-            self.entries[id as usize].newborn = true;
-        }
+        self.place_newborns();
         let is_watched = |entry: &&Entry| entry.life.as_deref().is_some_and(|life| life.watched);
         self.watched = self.entries.iter().filter(is_watched).count() as u64;
         self.evicted += later.evicted;

@@ -22,7 +22,7 @@ use crate::event::{FeatureId, Name, Names, UNKNOWN};
 use crate::feature_table::FeatureTable;
 use crate::register::alarms::{Alarm, Alarms};
 use crate::register::clock::Clock;
-use crate::register::entry::{CYCLES, DOUBLED, ESTABLISHED, Entry};
+use crate::register::entry::{Arrived, CYCLES, DOUBLED, EARLY, ESTABLISHED, Entry, Life};
 use crate::register::finding::FindingLog;
 use crate::register::newborns::Newborns;
 
@@ -32,8 +32,7 @@ pub use crate::register::finding::{Finding, FindingKind, KeptName};
 /// A feature is born if it would have been seen so often before, at the rate of its first arrivals; more for each
 /// doubling of the number of features.
 const SURPRISE: f64 = 8.0;
-/// A few stray arrivals before may be no part of its life; so much more for each of them.
-const STRAYS: u64 = 3;
+/// A few stray arrivals before may be no part of its life; so many more for each of them.
 const STRAY: f64 = 10.0;
 
 /// What the register is told when it is made.
@@ -64,6 +63,8 @@ pub struct Register {
     alarms: Alarms,
     /// Of the event at hand.
     found: Vec<Found>,
+    /// Features of the event at hand that are newborns from now on.
+    new: Vec<FeatureId>,
 }
 
 /// A finding on its way into the log.
@@ -113,6 +114,7 @@ impl Register {
             log: FindingLog::default(),
             alarms: Alarms::default(),
             found: Vec::new(),
+            new: Vec::new(),
         }
     }
 
@@ -175,7 +177,9 @@ impl Register {
     fn clock(&self) -> Clock {
         let timed = self.timed == Some(true);
         let cycle = if timed { self.config.cycle } else { 0.0 };
-        Clock { event: self.events, time: self.time, cycle, timed }
+        let late = self.events > 1 && self.time - self.start >= CYCLES * cycle;
+        let watched = self.watched;
+        Clock { event: self.events, time: self.time, cycle, timed, watched, late }
     }
 
     /// Refuse a time that cannot be that of the next event.
@@ -233,7 +237,7 @@ impl Register {
         let now = time.unwrap_or(self.events as f64);
         self.time = if first { now } else { now.max(self.time) };
         self.start = if first { now } else { self.start };
-        let (clock, watched) = (self.clock(), self.watched);
+        let clock = self.clock();
         let known = self.entries.len() as FeatureId;
         for &position in &new {
             ids[position] = self.table.insert(names.name(position));
@@ -241,16 +245,16 @@ impl Register {
         }
         for (&id, &value) in ids.iter().zip(values) {
             if id < known {
-                self.arrive(id, value, &clock, watched);
+                self.arrive(id, value, &clock);
             }
         }
-        for &position in &new {
-            self.watch_newborn(ids[position], values[position], &clock);
-        }
+        self.watch_newborns(&clock);
         while let Some((id, alarm)) = self.alarms.pop(clock.event, clock.time) {
             self.look(id, alarm, &clock);
         }
-        self.log_findings(&clock);
+        if !self.found.is_empty() {
+            self.log_findings(&clock);
+        }
         self.evict(ids);
         Ok(())
     }
@@ -259,23 +263,39 @@ impl Register {
         self.config.most.map(|most| Capacity { most, policy: EvictionPolicy::Oldest })
     }
 
-    fn arrive(&mut self, id: FeatureId, value: f64, clock: &Clock, watched: u64) {
+    #[inline]
+    fn arrive(&mut self, id: FeatureId, value: f64, clock: &Clock) {
         let entry = &mut self.entries[id as usize];
-        let arrived = entry.arrive(value, clock, watched);
+        let arrived = entry.arrive(value, clock);
         self.watched += u64::from(arrived.watched);
-        let alarm = entry.next_alarm();
+        let alarm = entry.next_alarm(clock.timed);
         if alarm != Alarm::None {
-            self.alarms.set(id, alarm);
+            self.alarms.set(id, alarm, clock.event);
         }
-        if entry.newborn {
-            entry.newborn = self.newborns.note(id, clock.event, value);
+        if let Some(place) = entry.newborn
+            && !self.newborns.note(place, clock.event, value)
+        {
+            entry.newborn = None;
         }
-        let born = (entry.count == ESTABLISHED && self.is_born(id, clock)).then(|| {
-            let life = self.entries[id as usize].life.as_deref();
-            (0.0, life.map_or(0.0, |life| life.times.mean))
-        });
+        if entry.count == ESTABLISHED || arrived.is_finding() {
+            self.find(id, value, &arrived, clock);
+        }
+    }
+
+    /// What is to be said about an arrival.
+    #[cold]
+    fn find(&mut self, id: FeatureId, value: f64, arrived: &Arrived, clock: &Clock) {
+        let entry = &self.entries[id as usize];
+        let mut born = None;
+        if entry.count == ESTABLISHED {
+            if entry.late {
+                self.new.push(id);
+            }
+            let life = entry.life.as_deref().filter(|life| self.is_born(life, clock));
+            born = life.map(|life| (0.0, life.pauses(clock.timed).mean));
+        }
         let scale = arrived.scale.map(|level| (level, value));
-        let stuck = arrived.stuck.map(|longest| (longest as f64, value));
+        let stuck = arrived.stuck.map(|longest| (f64::from(longest), value));
         let kinds = [FindingKind::Born, FindingKind::Back, FindingKind::Scale, FindingKind::Stuck];
         for (kind, found) in kinds.into_iter().zip([born, arrived.back, scale, stuck]) {
             if let Some((before, now)) = found {
@@ -284,31 +304,45 @@ impl Register {
         }
     }
 
-    /// Whether an arrival came so late that the feature may be new.
-    fn is_late(&self, event: u64, time: f64, cycle: f64) -> bool {
-        event > 1 && time - self.start >= CYCLES * cycle
-    }
-
     /// Whether it would have been seen before, had it been there; but for a few strays.
-    fn is_born(&self, id: FeatureId, clock: &Clock) -> bool {
-        let Some(life) = self.entries[id as usize].life.as_deref() else { return false };
+    fn is_born(&self, life: &Life, clock: &Clock) -> bool {
         let surprise = SURPRISE + DOUBLED * f64::from(self.entries.len().ilog2());
-        (0..=STRAYS).zip(&life.early).any(|(strays, &(event, time))| {
+        let early = (0..EARLY).zip(life.kept.iter()).skip(usize::from(life.not_late));
+        early.into_iter().any(|(strays, (event, _))| {
             let arrivals = (ESTABLISHED - 1 - strays) as f64;
             let missed = (event - 1) as f64 * (arrivals / (clock.event - event) as f64);
-            let enough = missed >= surprise + STRAY * strays as f64;
-            self.is_late(event, time, clock.cycle) && enough
+            missed >= surprise + STRAY * strays as f64
         })
     }
 
-    fn watch_newborn(&mut self, id: FeatureId, value: f64, clock: &Clock) {
-        if !self.is_late(clock.event, clock.time, clock.cycle) {
+    /// Keep the values of features that came late and have a few of them now.
+    fn watch_newborns(&mut self, clock: &Clock) {
+        if self.new.is_empty() {
             return;
         }
-        if let Some(dropped) = self.newborns.add(id, clock.event, value) {
-            self.entries[dropped as usize].newborn = false;
+        let mut new = std::mem::take(&mut self.new);
+        new.sort_unstable();
+        for id in new.drain(..) {
+            let entry = &mut self.entries[id as usize];
+            let Some(life) = entry.life.as_deref() else { continue };
+            debug_assert_eq!(entry.last_event, clock.event);
+            let (place, dropped) = self.newborns.add(id, life.kept.iter().collect());
+            entry.newborn = Some(place);
+            if let Some(dropped) = dropped {
+                self.entries[dropped as usize].newborn = None;
+            }
         }
-        self.entries[id as usize].newborn = true;
+        self.new = new;
+    }
+
+    /// Mark the features that are watched as newborns.
+    fn place_newborns(&mut self) {
+        for entry in &mut self.entries {
+            entry.newborn = None;
+        }
+        for (id, place) in self.newborns.places() {
+            self.entries[id as usize].newborn = Some(place);
+        }
     }
 
     /// Look at a feature whose alarm has come.
@@ -328,7 +362,7 @@ impl Register {
             }
         }
         if let Some(life) = entry.life.as_deref() {
-            self.alarms.set(id, life.alarm);
+            self.alarms.set(id, life.alarm, clock.event);
         }
     }
 
@@ -367,6 +401,7 @@ impl Register {
         });
         self.table.retain(&remap);
         self.newborns.retain(&remap);
+        self.place_newborns();
         self.evicted += (rows - remap.len()) as u64;
         let is_watched = |entry: &&Entry| entry.life.as_deref().is_some_and(|life| life.watched);
         self.watched = self.entries.iter().filter(is_watched).count() as u64;
@@ -378,7 +413,7 @@ impl Register {
 
     /// Set all alarms anew if most of those that wait are out of date.
     fn tidy(&mut self) {
-        if self.alarms.len() > 4 * self.entries.len() + 1_024 {
+        if self.alarms.far() > 4 * self.entries.len() + 1_024 {
             self.set_alarms();
         }
     }
@@ -391,7 +426,7 @@ impl Register {
                 // With the next event: it then finds its own moment.
                 let waits = life.watched && !life.gone;
                 life.alarm = if waits { Alarm::Event(clock.event + 1) } else { Alarm::None };
-                self.alarms.set(id as FeatureId, life.alarm);
+                self.alarms.set(id as FeatureId, life.alarm, clock.event);
             }
         }
     }
@@ -413,8 +448,8 @@ impl Register {
             last_time: entry.last_time,
             count: entry.count,
             share: entry.share(&clock),
-            mean_gap: life.map(|life| life.times.mean),
-            longest_gap: life.map(|life| life.times.usual()),
+            mean_gap: life.map(|life| life.pauses(clock.timed).mean),
+            longest_gap: life.map(|life| life.pauses(clock.timed).usual()),
             now: life.map_or((entry.value, 0.0), |life| life.kept.moments()),
             before: life.and_then(|life| {
                 life.before.or_else(|| Some((life.scale.level(), life.scale.spread()?)))

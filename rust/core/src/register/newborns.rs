@@ -34,24 +34,23 @@ pub struct Newborns {
 }
 
 impl Newborns {
-    /// Watch a feature from its first value on. Returns the feature that is dropped for it.
-    pub fn add(&mut self, id: FeatureId, event: u64, value: f64) -> Option<FeatureId> {
-        let mut dropped = None;
-        if self.watched.len() >= MOST {
-            let place = |i: &usize| (self.watched[*i].last, self.watched[*i].id);
-            if let Some(oldest) = (0..self.watched.len()).min_by_key(place) {
-                dropped = Some(self.watched.swap_remove(oldest).id);
-            }
+    /// Watch a feature that was seen so far with these events and values. Returns its place, and the feature that
+    /// is dropped for it.
+    pub fn add(&mut self, id: FeatureId, seen: Vec<(u64, f64)>) -> (u8, Option<FeatureId>) {
+        let newborn = Newborn { id, last: seen.last().map_or(0, |last| last.0), seen };
+        if self.watched.len() < MOST {
+            self.watched.push(newborn);
+            return (self.watched.len() as u8 - 1, None);
         }
-        self.watched.push(Newborn { id, last: event, seen: vec![(event, value)] });
-        dropped
+        let age = |place: &usize| (self.watched[*place].last, self.watched[*place].id);
+        let oldest = (0..MOST).min_by_key(age).unwrap_or(0);
+        let dropped = std::mem::replace(&mut self.watched[oldest], newborn);
+        (oldest as u8, Some(dropped.id))
     }
 
-    /// Count a value of a feature that is watched; whether it is watched on.
-    pub fn note(&mut self, id: FeatureId, event: u64, value: f64) -> bool {
-        let Some(newborn) = self.watched.iter_mut().find(|newborn| newborn.id == id) else {
-            return false;
-        };
+    /// Count a value of the feature at this place; whether it is watched on.
+    pub fn note(&mut self, place: u8, event: u64, value: f64) -> bool {
+        let newborn = &mut self.watched[usize::from(place)];
         newborn.last = event;
         newborn.seen.push((event, value));
         newborn.seen.len() < VALUES
@@ -72,9 +71,12 @@ impl Newborns {
         best
     }
 
-    /// The features that are watched and have values to come.
-    pub fn ids(&self) -> impl Iterator<Item = FeatureId> + '_ {
-        self.watched.iter().filter(|newborn| newborn.seen.len() < VALUES).map(|newborn| newborn.id)
+    /// The features that are watched and have values to come, with their places.
+    pub fn places(&self) -> impl Iterator<Item = (FeatureId, u8)> + '_ {
+        let places = self.watched.iter().zip(0..);
+        places
+            .filter(|(newborn, _)| newborn.seen.len() < VALUES)
+            .map(|(newborn, place)| (newborn.id, place))
     }
 
     pub fn retain(&mut self, remap: &IndexRemap) {
@@ -185,13 +187,13 @@ mod tests {
     #[test]
     fn a_newborn_that_measures_the_same_is_found_by_the_events_that_carried_both() {
         let (mut kept, mut newborns) = (Kept::default(), Newborns::default());
-        newborns.add(5, 30, -noise(30));
-        newborns.add(6, 30, noise(1_000));
+        assert_eq!(newborns.add(5, vec![(30, -noise(30))]), (0, None));
+        assert_eq!(newborns.add(6, vec![(30, noise(1_000))]), (1, None));
         for event in 1..=60 {
             kept.push(event, 2.0 * noise(event));
             if event > 30 {
-                assert!(newborns.note(5, event, -noise(event)));
-                newborns.note(6, event, noise(1_000 + event * event));
+                assert!(newborns.note(0, event, -noise(event)));
+                newborns.note(1, event, noise(1_000 + event * event));
             }
         }
         let (r, id) = newborns.successor(1, &kept).unwrap();
@@ -202,8 +204,8 @@ mod tests {
     fn without_an_overlap_nothing_is_claimed() {
         let (mut kept, mut newborns) = (Kept::default(), Newborns::default());
         (1..=60).for_each(|event| kept.push(event, noise(event)));
-        newborns.add(5, 61, noise(61));
-        (62..=160).for_each(|event| assert!(newborns.note(5, event, noise(event))));
+        newborns.add(5, vec![(61, noise(61))]);
+        (62..=160).for_each(|event| assert!(newborns.note(0, event, noise(event))));
         assert_eq!(newborns.successor(1, &kept), None);
     }
 
@@ -219,9 +221,9 @@ mod tests {
     fn the_newborn_seen_longest_ago_is_dropped() {
         let mut newborns = Newborns::default();
         for id in 0..64 {
-            assert_eq!(newborns.add(id, 1, 0.0), None);
+            assert_eq!(newborns.add(id, vec![(1, 0.0)]), (id as u8, None));
         }
         newborns.note(0, 2, 0.0);
-        assert_eq!(newborns.add(64, 3, 0.0), Some(1));
+        assert_eq!(newborns.add(64, vec![(3, 0.0)]), (1, Some(1)));
     }
 }

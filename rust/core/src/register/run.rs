@@ -3,26 +3,28 @@
 use serde::{Deserialize, Serialize};
 
 /// The fewest equal values in a row that are called stuck,
-const SHORTEST: u64 = 8;
+const SHORTEST: u32 = 8;
 /// and as a multiple of the longest run so far.
 const LONGER: f64 = 2.0;
 /// The chance of such a run, over all features, is below this.
 const CHANCE: f64 = 1e-8;
+/// A chance below this is not made smaller.
+const LEAST: f64 = 1e-30;
 /// The value must have changed so often.
-const CHANGES: u64 = 4;
+const CHANGES: u32 = 4;
 /// The values from which the chance of a repeat is known; then both counts are halved.
-const COUNTED: u64 = 1_024;
+const COUNTED: u32 = 1_024;
 
 /// Equal values in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    values: u64,
-    repeats: u64,
-    changes: u64,
-    length: u64,
-    longest: u64,
+    values: u32,
+    repeats: u32,
+    changes: u32,
+    length: u32,
+    longest: u32,
     /// The longest run that was reported.
-    excused: u64,
+    excused: u32,
     /// The chance of the current run.
     chance: f64,
     chance_of_a_repeat: f64,
@@ -52,27 +54,29 @@ impl Run {
     }
 
     /// The longest usual run.
-    pub fn longest(&self) -> u64 {
+    pub fn longest(&self) -> u32 {
         self.longest
     }
 
     /// Whether saved numbers can be those of a run.
     pub fn is_sound(&self) -> bool {
-        let counts = [self.values, self.repeats, self.changes, self.length, self.longest];
-        counts.iter().chain([&self.excused]).all(|&count| count < u64::MAX / 2)
+        self.values < COUNTED
             && self.repeats <= self.values
             && (0.0..=1.0).contains(&self.chance)
             && (0.0..=1.0).contains(&self.chance_of_a_repeat)
     }
 
     /// Count a value; whether the feature is found stuck with it. `watched` features have the same chance.
+    #[inline]
     pub fn add(&mut self, repeated: bool, watched: u64, established: bool) -> bool {
         if repeated {
             if self.length == 1 {
-                self.chance_of_a_repeat = (self.repeats + 1) as f64 / (self.values + 2) as f64;
+                self.chance_of_a_repeat = f64::from(self.repeats + 1) / f64::from(self.values + 2);
             }
-            self.length += 1;
-            self.chance *= self.chance_of_a_repeat;
+            self.length = self.length.saturating_add(1);
+            if self.chance > LEAST {
+                self.chance *= self.chance_of_a_repeat;
+            }
         } else {
             if self.stuck {
                 self.longest = self.longest.max(self.length.min(self.excused));
@@ -80,20 +84,23 @@ impl Run {
             } else {
                 self.longest = self.longest.max(self.length);
             }
-            self.changes += 1;
+            self.changes = self.changes.saturating_add(1);
             (self.length, self.chance, self.stuck) = (1, 1.0, false);
         }
         if !self.stuck {
             self.values += 1;
-            self.repeats += u64::from(repeated);
+            self.repeats += u32::from(repeated);
             if self.values >= COUNTED {
                 self.values /= 2;
                 self.repeats /= 2;
             }
         }
-        let long = self.length >= SHORTEST && self.length as f64 > LONGER * self.longest as f64;
+        if self.length < SHORTEST || self.stuck {
+            return false;
+        }
+        let long = f64::from(self.length) > LONGER * f64::from(self.longest);
         let known = established && self.changes >= CHANGES;
-        if self.stuck || !known || !long || self.chance * watched as f64 >= CHANCE {
+        if !known || !long || self.chance * watched as f64 >= CHANCE {
             return false;
         }
         self.stuck = true;

@@ -10,15 +10,15 @@ use crate::register::clock::Clock;
 use crate::storage::math::{exp, ln};
 
 /// Values, and cycles, after which the range is known.
-const SETTLED: u64 = 16;
+const SETTLED: u32 = 16;
 const CYCLES: f64 = 2.0;
 /// A value is outside if it is so far from the range, as a part of its width;
 const MARGIN: f64 = 0.5;
 /// so many in a row are a change.
 const OUTSIDE: u32 = 8;
 /// The least values of a block, with times and without.
-const BLOCK: u64 = 8;
-const BLOCK_UNTIMED: u64 = 32;
+const BLOCK: u32 = 8;
+const BLOCK_UNTIMED: u32 = 32;
 /// The blocks after which their level and spread are known.
 const BLOCKS: u64 = 3;
 /// How fast that is forgotten.
@@ -53,15 +53,17 @@ pub struct Scale {
     since: f64,
     /// Changes before: each makes the next less likely to be believed, because values may be wild.
     changes: u32,
-    values: u64,
+    values: u32,
     lowest: f64,
     highest: f64,
     outside: u32,
     /// Values that widen the range whatever they are.
     welcome: u32,
     block_since: f64,
-    block_values: u64,
-    block_mean: f64,
+    block_values: u32,
+    /// The block's first value, from which its values are counted: their sum, and that of their squares.
+    block_first: f64,
+    block_sum: f64,
     block_squares: f64,
     blocks: u64,
     levels: Moments,
@@ -92,7 +94,8 @@ impl Scale {
             welcome: 0,
             block_since: 0.0,
             block_values: 0,
-            block_mean: 0.0,
+            block_first: 0.0,
+            block_sum: 0.0,
             block_squares: 0.0,
             blocks: 0,
             levels: Moments::default(),
@@ -105,8 +108,7 @@ impl Scale {
 
     /// Whether saved numbers can be those of a scale.
     pub fn is_sound(&self) -> bool {
-        let counts = [self.values, self.block_values, self.blocks];
-        counts.iter().all(|&count| count < u64::MAX / 2)
+        self.blocks < u64::MAX / 2
             && self.outside < u32::MAX / 2
             && self.strikes < STRIKES
             && self.since.is_finite()
@@ -135,6 +137,7 @@ impl Scale {
     }
 
     /// Count a value; whether the scale has changed with it.
+    #[inline]
     pub fn add(&mut self, value: f64, clock: &Clock) -> bool {
         self.add_to_range(value, clock) || self.add_to_block(value, clock)
     }
@@ -151,7 +154,7 @@ impl Scale {
         }
         self.welcome = self.welcome.saturating_sub(1);
         self.outside = 0;
-        self.values += 1;
+        self.values = self.values.saturating_add(1);
         self.lowest = self.lowest.min(value);
         self.highest = self.highest.max(value);
         false
@@ -159,20 +162,27 @@ impl Scale {
 
     fn add_to_block(&mut self, value: f64, clock: &Clock) -> bool {
         if self.block_values == 0 {
-            self.block_since = clock.time;
+            (self.block_since, self.block_first) = (clock.time, value);
         }
-        self.block_values += 1;
-        let delta = value - self.block_mean;
-        self.block_mean += delta / self.block_values as f64;
-        self.block_squares += delta * (value - self.block_mean);
+        self.block_values = self.block_values.saturating_add(1);
+        let away = value - self.block_first;
+        self.block_sum += away;
+        self.block_squares += away * away;
         let full = if clock.timed { BLOCK } else { BLOCK_UNTIMED };
         if self.block_values < full || clock.time - self.block_since < clock.cycle {
             return false;
         }
-        let level = self.block_mean;
-        let spread = (self.block_squares / self.block_values as f64).sqrt();
-        (self.block_values, self.block_mean, self.block_squares) = (0, 0.0, 0.0);
-        if spread == 0.0 || !spread.is_finite() {
+        self.add_block()
+    }
+
+    /// Count a block that is full; whether the scale has changed with it.
+    fn add_block(&mut self) -> bool {
+        let n = f64::from(self.block_values);
+        let away = self.block_sum / n;
+        let level = self.block_first + away;
+        let spread = (self.block_squares / n - away * away).max(0.0).sqrt();
+        (self.block_values, self.block_sum, self.block_squares) = (0, 0.0, 0.0);
+        if spread == 0.0 || !spread.is_finite() || !level.is_finite() {
             return false;
         }
         let log_spread = ln(spread);
@@ -205,7 +215,8 @@ mod tests {
     use super::*;
 
     fn untimed(event: u64) -> Clock {
-        Clock { event, time: event as f64, cycle: 0.0, timed: false }
+        let time = event as f64;
+        Clock { event, time, cycle: 0.0, timed: false, watched: 1, late: true }
     }
 
     /// The event with which the scale of these values changes.

@@ -10,7 +10,7 @@ use crate::register::newborns::Newborns;
 use crate::register::{Register, RegisterConfig};
 
 const MAGIC: &[u8; 8] = b"HEADREGI";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Written<'a> {
@@ -136,9 +136,7 @@ impl Register {
         (register.start, register.time) = (read.start, read.time);
         (register.entries, register.newborns, register.log) =
             (read.entries, read.newborns, read.log);
-        for id in register.newborns.ids() {
-            register.entries[id as usize].newborn = true;
-        }
+        register.place_newborns();
         register.set_alarms();
         Ok(register)
     }

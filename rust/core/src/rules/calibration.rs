@@ -12,9 +12,15 @@
 //!
 //! w is one over the probability with which the label was asked for, so that the answers represent
 //! the stream and not the questions. γ discounts earlier labels, because the model has changed
-//! since. PriorScores are divided by the running mean m, so their scale does not matter. J. Platt,
+//! since. Scores are divided by the running mean m, so their scale does not matter. J. Platt,
 //! *Probabilistic outputs for support vector machines* (1999); S. Amari, *Natural gradient works
 //! efficiently in learning*, Neural Computation 10 (1998).
+//!
+//! A label is only written down, with its scores. The steps are taken when a probability is asked
+//! for: from a = 1, over the labels that are kept. Whenever there are [`MOST_LABELS`], the older half is
+//! forgotten. Until then the steps taken are kept, so that no label's step is taken more than twice.
+
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +28,8 @@ use crate::storage::math::exp;
 
 /// γ: the discount of earlier labels per label. The last hundred labels or so count.
 const FADING: f64 = 0.99;
+/// When there are so many labels, the older half is forgotten.
+const MOST_LABELS: usize = 256;
 /// The most that one label counts: otherwise answers to rare questions would outweigh all others.
 const LARGEST_WEIGHT: f64 = 10.0;
 /// No step of ln a is longer.
@@ -30,10 +38,27 @@ const LONGEST_STEP: f64 = 0.5;
 const FLAT: f64 = 30.0;
 const SLOPES: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+/// The last labels, and the slope that follows from them.
+#[derive(Clone, Debug, Default)]
 pub struct Calibration {
-    /// a
-    slope: f64,
+    /// The slope before the first of the labels.
+    first: Slope,
+    labels: Vec<PastLabel>,
+    /// The scores of all labels, one after the other: of two classes only how far the second is ahead.
+    scores: Vec<f64>,
+    /// The slope after some of the labels.
+    begun: Fit,
+    /// The slope after all of them, once it was asked for.
+    fitted: OnceLock<Fit>,
+}
+
+/// The class of a label, the number of scores kept for it, and its weight.
+type PastLabel = (u32, u32, f64);
+
+/// a, and what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Slope {
+    a: f64,
     /// I: the information about the slope.
     information: f64,
     /// m: mean lead of the first score over the second, before learning.
@@ -42,10 +67,32 @@ pub struct Calibration {
     weight: f64,
 }
 
-impl Default for Calibration {
+impl Default for Slope {
     fn default() -> Self {
-        Self { slope: 1.0, information: 0.0, mean_lead: 0.0, weight: 0.0 }
+        Self { a: 1.0, information: 0.0, mean_lead: 0.0, weight: 0.0 }
     }
+}
+
+/// A slope, and how many labels and scores it was learned from.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fit {
+    slope: Slope,
+    labels: usize,
+    scores: usize,
+}
+
+/// What is saved: the last labels and the slope before them. That is the one of a new learner, unless the
+/// labels began with a file that had only a slope, as files once had.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CalibrationState {
+    slope: f64,
+    information: f64,
+    mean_lead: f64,
+    weight: f64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    labels: Vec<PastLabel>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    scores: Vec<f64>,
 }
 
 /// The weight of a label that was asked for with this probability.
@@ -56,7 +103,7 @@ pub fn weight_of(query_probability: f64) -> f64 {
 impl Calibration {
     /// One probability per score.
     pub fn probabilities(&self, scores: &[f64]) -> Vec<f64> {
-        let parts: Vec<f64> = self.log_ratios(scores).map(exp).collect();
+        let parts: Vec<f64> = self.slope().log_ratios(scores).map(exp).collect();
         let total: f64 = parts.iter().sum();
         let mut shares: Vec<f64> = parts.iter().map(|part| part / total).collect();
         if let ([one, other], [p, q]) = (scores, &mut shares[..])
@@ -70,12 +117,101 @@ impl Calibration {
         shares
     }
 
-    /// Learn from the scores of an event and its class.
+    /// Write down the scores of an event and its class.
     pub fn learn(&mut self, scores: &[f64], class: usize, weight: f64) {
-        let lead = lead(scores);
-        if class >= scores.len() || scores.len() < 2 || !lead.is_finite() {
+        if class >= scores.len() || scores.len() < 2 || !lead(scores).is_finite() {
             return; // no score for this class, or no finite lead
         }
+        if let Some(fit) = self.fitted.take() {
+            self.begun = fit;
+        }
+        if self.labels.len() == MOST_LABELS {
+            self.forget_half();
+        }
+        let before = self.scores.len();
+        match *scores {
+            [one, other] => self.scores.push(other - one),
+            _ => self.scores.extend_from_slice(scores),
+        }
+        self.labels.push((class as u32, (self.scores.len() - before) as u32, weight));
+    }
+
+    #[cold]
+    fn forget_half(&mut self) {
+        let forgotten = self.labels.drain(..MOST_LABELS / 2);
+        let scores: usize = forgotten.map(|(_, count, _)| count as usize).sum();
+        self.scores.drain(..scores);
+        (self.first, self.begun) = (Slope::default(), Fit::default());
+    }
+
+    /// The slope after all labels.
+    fn slope(&self) -> Slope {
+        let fit = self.fitted.get_or_init(|| {
+            let mut fit = self.begun;
+            for &(class, count, weight) in &self.labels[fit.labels..] {
+                let scores = &self.scores[fit.scores..][..count as usize];
+                match *scores {
+                    [ahead] => fit.slope.learn(&[0.0, ahead], class as usize, weight),
+                    _ => fit.slope.learn(scores, class as usize, weight),
+                }
+                fit.labels += 1;
+                fit.scores += scores.len();
+            }
+            fit
+        });
+        fit.slope
+    }
+
+    pub fn state(&self) -> CalibrationState {
+        let Slope { a: slope, information, mean_lead, weight } = self.first;
+        let (labels, scores) = (self.labels.clone(), self.scores.clone());
+        CalibrationState { slope, information, mean_lead, weight, labels, scores }
+    }
+
+    /// Put a saved state back.
+    pub fn adopt(&mut self, state: &CalibrationState) -> Result<(), &'static str> {
+        if !state.is_sound() {
+            return Err("its calibration has no slope or no labels to learn it from");
+        }
+        let &CalibrationState { slope, information, mean_lead, weight, .. } = state;
+        let first = Slope { a: slope, information, mean_lead, weight };
+        let begun = Fit { slope: first, ..Fit::default() };
+        let (labels, scores) = (state.labels.clone(), state.scores.clone());
+        *self = Self { first, labels, scores, begun, fitted: OnceLock::new() };
+        Ok(())
+    }
+}
+
+impl CalibrationState {
+    /// Whether learning can give these numbers.
+    fn is_sound(&self) -> bool {
+        let finite = |number: f64| number.is_finite() && number >= 0.0;
+        let slope = SLOPES.contains(&self.slope)
+            && [self.information, self.mean_lead, self.weight].into_iter().all(finite);
+        let mut scores = &self.scores[..];
+        let mut fits = |&(class, count, weight): &PastLabel| {
+            let Some((own, rest)) = scores.split_at_checked(count as usize) else { return false };
+            scores = rest;
+            let lead = match own {
+                [] | [_, _] => return false,
+                [ahead] => *ahead,
+                _ => lead(own),
+            };
+            (class < count || class < 2)
+                && lead.is_finite()
+                && own.iter().all(|score| score.is_finite())
+                && weight > 0.0
+                && weight <= LARGEST_WEIGHT
+        };
+        let labels = self.labels.len() <= MOST_LABELS && self.labels.iter().all(&mut fits);
+        slope && labels && scores.is_empty()
+    }
+}
+
+impl Slope {
+    /// Learn from the scores of an event and its class.
+    fn learn(&mut self, scores: &[f64], class: usize, weight: f64) {
+        let lead = lead(scores);
         self.weight = FADING * self.weight + weight;
         self.mean_lead += weight / self.weight * (lead - self.mean_lead);
         self.information *= FADING;
@@ -84,49 +220,29 @@ impl Calibration {
         }
         // P(k) = part / total
         let (mut total, mut sum, mut squares, mut own) = (0.0, 0.0, 0.0, 0.0);
-        if let &[one, other] = scores {
-            // The larger score has t = 0: it contributes only to the total.
-            let t = -lead / self.mean_lead * self.slope;
+        for (k, t) in self.log_ratios(scores).enumerate() {
             let (t, part) = (t.max(-FLAT), exp(t));
-            (total, sum, squares) = (1.0 + part, part * t, part * t * t);
-            if one != other && (one < other) == (class == 0) {
+            total += part;
+            sum += part * t;
+            squares += part * t * t;
+            if k == class {
                 own = t;
-            }
-        } else {
-            for (k, t) in self.log_ratios(scores).enumerate() {
-                let (t, part) = (t.max(-FLAT), exp(t));
-                total += part;
-                sum += part * t;
-                squares += part * t * t;
-                if k == class {
-                    own = t;
-                }
             }
         }
         let inverse = 1.0 / total;
         let mean = sum * inverse;
         self.information += weight * (squares * inverse - mean * mean).max(0.0);
         let step = weight * (own - mean) / (1.0 + self.information);
-        let slope = self.slope * exp(step.clamp(-LONGEST_STEP, LONGEST_STEP));
-        self.slope = slope.clamp(*SLOPES.start(), *SLOPES.end());
+        let a = self.a * exp(step.clamp(-LONGEST_STEP, LONGEST_STEP));
+        self.a = a.clamp(*SLOPES.start(), *SLOPES.end());
     }
 
     /// t − max t of each score: the logarithm of its probability over the largest.
     fn log_ratios(&self, scores: &[f64]) -> impl Iterator<Item = f64> {
         let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         // While all leads were 0 there is no unit: scores are taken as they are.
-        let (slope, unit) =
-            if self.mean_lead > 0.0 { (self.slope, self.mean_lead) } else { (1.0, 1.0) };
-        scores.iter().map(move |score| (score - top) / unit * slope)
-    }
-
-    /// Whether learning can give these numbers.
-    pub fn is_sound(&self) -> bool {
-        let finite = |number: f64| number.is_finite() && number >= 0.0;
-        SLOPES.contains(&self.slope)
-            && finite(self.information)
-            && finite(self.mean_lead)
-            && finite(self.weight)
+        let (a, unit) = if self.mean_lead > 0.0 { (self.a, self.mean_lead) } else { (1.0, 1.0) };
+        scores.iter().map(move |score| (score - top) / unit * a)
     }
 }
 
@@ -156,7 +272,8 @@ mod tests {
                 let positive = coins.uniform() < 1.0 / (1.0 + (-3.0 * q).exp());
                 calibration.learn(&[0.0, q * unit], usize::from(positive), 1.0);
                 if round >= rounds / 2 {
-                    found += calibration.slope / calibration.mean_lead * unit;
+                    let Slope { a, mean_lead, .. } = calibration.slope();
+                    found += a / mean_lead * unit;
                 }
             }
             let mean = found / f64::from(rounds / 2);
@@ -168,7 +285,8 @@ mod tests {
     fn two_classes_are_several_with_the_scores_0_and_q() {
         let mut calibration = Calibration::default();
         calibration.learn(&[0.0, 2.0], 1, 1.0);
-        let a = calibration.slope / calibration.mean_lead;
+        let Slope { a, mean_lead, .. } = calibration.slope();
+        let a = a / mean_lead;
         let shares = calibration.probabilities(&[0.0, 0.7]);
         assert!((shares[1] - 1.0 / (1.0 + (-a * 0.7).exp())).abs() < 1e-15);
         assert_eq!(calibration.probabilities(&[0.3, 1.0]), shares);
@@ -194,12 +312,13 @@ mod tests {
             [0.0, 5e-324, 1e308, -1e308, 1e-308, -3.0].into_iter().cycle().take(600).enumerate()
         {
             calibration.learn(&[0.0, q], round % 2, weight_of(1e-3));
-            assert!(calibration.is_sound(), "{calibration:?}");
+            assert!(calibration.state().is_sound(), "{calibration:?}");
             let shares = calibration.probabilities(&[0.0, q]);
             assert!((shares[0] + shares[1] - 1.0).abs() < 1e-12, "{shares:?}");
         }
         calibration.learn(&[-1e308, 1e308], 1, 1.0); // a lead that is not finite is ignored
-        assert!(calibration.is_sound());
+        assert!(calibration.state().is_sound());
+        assert!(SLOPES.contains(&calibration.slope().a));
     }
 
     #[test]
@@ -207,7 +326,84 @@ mod tests {
         let mut calibration = Calibration::default();
         calibration.learn(&[0.5], 0, 1.0);
         calibration.learn(&[0.5, 1.0], 2, 1.0);
-        assert_eq!(calibration.weight, 0.0);
+        assert!(calibration.labels.is_empty());
+    }
+
+    /// The slope after so many labels, asked for after each of some of them.
+    fn after(labels: usize, asked_after: impl Fn(usize) -> bool) -> Calibration {
+        let mut calibration = Calibration::default();
+        for number in 0..labels {
+            let q = (number as f64 * 0.7).sin();
+            if number % 3 == 0 {
+                calibration.learn(&[0.3, q, -0.1], number % 2, 1.0);
+            } else {
+                calibration.learn(&[0.0, q], usize::from(q > 0.2), 2.0);
+            }
+            if asked_after(number) {
+                calibration.slope();
+            }
+        }
+        calibration
+    }
+
+    #[test]
+    fn the_slope_does_not_depend_on_when_it_was_asked_for() {
+        for labels in [1, 100, 255, 256, 257, 300, 384, 385, 600] {
+            let never = after(labels, |_| false).slope();
+            assert_eq!(after(labels, |_| true).slope(), never);
+            assert_eq!(after(labels, |number| number % 50 == 7).slope(), never);
+            let mut loaded = Calibration::default();
+            loaded.adopt(&after(labels, |number| number % 9 == 0).state()).unwrap();
+            assert_eq!(loaded.slope(), never);
+        }
+    }
+
+    #[test]
+    fn of_the_most_labels_the_older_half_is_forgotten() {
+        assert_eq!(after(256, |_| true).labels.len(), 256);
+        let later = after(257, |_| true);
+        assert_eq!((later.labels.len(), later.begun.labels), (129, 0));
+        let kept: u32 = later.labels.iter().map(|&(_, count, _)| count).sum();
+        assert_eq!(kept as usize, later.scores.len());
+    }
+
+    #[test]
+    fn a_slope_without_labels_is_where_the_next_labels_begin() {
+        let old = CalibrationState { slope: 5.0, ..Calibration::default().state() };
+        let mut calibration = Calibration::default();
+        calibration.adopt(&old).unwrap();
+        assert_eq!(calibration.slope().a, 5.0);
+        assert_eq!(calibration.state().slope, 5.0);
+        (0..300).for_each(|_| calibration.learn(&[0.0, 1.0], 1, 1.0));
+        assert_eq!(calibration.state().slope, 1.0); // with the labels after it it was forgotten
+    }
+
+    #[test]
+    fn labels_that_cannot_be_are_refused() {
+        let sound = || after(3, |_| false).state();
+        let refused = |change: fn(&mut CalibrationState)| {
+            let mut state = sound();
+            change(&mut state);
+            Calibration::default().adopt(&state).is_err()
+        };
+        assert!(!refused(|_| ()));
+        assert!(refused(|state| state.slope = 0.0));
+        assert!(refused(|state| state.information = -1.0));
+        assert!(refused(|state| state.mean_lead = f64::INFINITY));
+        assert!(refused(|state| state.weight = f64::NAN));
+        assert!(refused(|state| state.scores.push(1.0)));
+        assert!(refused(|state| state.scores[0] = f64::NAN));
+        assert!(refused(|state| state.labels[0].0 = 3)); // there are three scores
+        assert!(refused(|state| state.labels[1].0 = 2)); // there are two classes
+        assert!(refused(|state| (state.labels[0].1, state.labels[1].1) = (4, 0)));
+        assert!(refused(|state| state.labels[0].1 = 9));
+        assert!(refused(|state| state.labels[0].2 = 10.5));
+        assert!(refused(|state| state.labels[0].2 = 0.0));
+        assert!(refused(|state| {
+            state.labels = vec![(0, 1, 1.0); 257];
+            state.scores = vec![1.0; 257];
+        }));
+        assert!(refused(|state| state.scores[..3].copy_from_slice(&[1e308, -1e308, -1e308])));
     }
 
     #[test]

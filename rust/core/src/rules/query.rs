@@ -241,6 +241,27 @@ impl Query {
         }
     }
 
+    /// Whether several deciders can keep it together: each asks its share of the events that it decides on.
+    pub fn can_be_shared(&self) -> bool {
+        !matches!(self, Self::Quota(Quota { total: Some(_), .. }))
+    }
+
+    /// Go on from what the rule of another remembers; only where a quota begins stays its own.
+    pub fn go_on_from(&mut self, other: &Self) {
+        let own = std::mem::replace(self, *other);
+        if let (Self::Quota(rule), Self::Quota(own)) = (self, own) {
+            rule.phase = own.phase;
+        }
+    }
+
+    /// Take over what another was taught by answers, or saw: mistakes, and the largest ‖x‖².
+    pub fn catch_up(&mut self, other: &QueryState) {
+        if let (Self::SelAda(rule), QueryState::SelAda { mistakes, largest_norm }) = (self, other) {
+            rule.mistakes = rule.mistakes.max(*mistakes);
+            rule.largest_norm = rule.largest_norm.max(*largest_norm);
+        }
+    }
+
     /// Record that an event was learned, and whether its prediction was wrong.
     pub fn on_learned(&mut self, mistake: bool) {
         if let Self::SelAda(rule) = self {
@@ -313,7 +334,7 @@ impl Query {
 }
 
 impl QueryState {
-    fn check(self) -> Result<(), &'static str> {
+    pub fn check(self) -> Result<(), &'static str> {
         let (numbers, count) = match self {
             Self::None => ([0.0; 3], 0),
             Self::Quota { phase, given_events, given_rates } => {

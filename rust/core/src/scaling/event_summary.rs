@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::scaling::simd::F64x2;
 use crate::scaling::stats::StatsLanes;
+use crate::scaling::sums::Sums;
 use crate::storage::math::ln;
 
 /// The value of the constant.
@@ -41,6 +42,29 @@ impl RunningMoments {
         self.variance += h * (delta * (x - self.mean) - self.variance);
     }
 
+    /// The number that was added to give these moments; none if none was.
+    fn added_until(&self, after: &Self, slowest: f64) -> Option<f64> {
+        let step = slowest.max(1.0 / after.n as f64);
+        (after.n > self.n).then(|| self.mean + (after.mean - self.mean) / step)
+    }
+
+    /// Add many numbers, as if they were evenly mixed.
+    fn absorb(&mut self, sums: &Sums, slowest: f64) {
+        if sums.n == 0.0 {
+            return;
+        }
+        let n = self.n + sums.n as u64;
+        // What steps of 1/n, and then the slowest, leave of what was there.
+        let quick = (n as f64).min((1.0 / slowest).floor()).max(self.n as f64);
+        let kept = self.n as f64 / quick * power(1.0 - slowest, (n as f64 - quick) as u64);
+        let off = sums.mean - self.mean;
+        self.mean += (1.0 - kept) * off;
+        self.variance = kept * self.variance
+            + (1.0 - kept) * (sums.squares / sums.n)
+            + kept * (1.0 - kept) * off * off;
+        self.n = n;
+    }
+
     fn standardised(&self, x: f64, guard: f64) -> f64 {
         ((x - self.mean) / (self.variance + guard).sqrt()).clamp(-CLIP, CLIP)
     }
@@ -49,6 +73,19 @@ impl RunningMoments {
     fn is_sound(&self) -> bool {
         self.n <= u64::MAX / 2 && self.mean.abs() <= 1e3 && (0.0..1e7).contains(&self.variance)
     }
+}
+
+/// By squaring, so that it is the same on every machine.
+fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut product = 1.0;
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            product *= base;
+        }
+        base *= base;
+        exponent /= 2;
+    }
+    product
 }
 
 /// Sums over the features of an event, two side by side.
@@ -77,6 +114,12 @@ impl SummarySums {
         self.regular += a * square;
         self.projection += lambda * z;
         self.loadings += lambda * lambda;
+    }
+
+    /// Add their squares alone, where no summary is wanted.
+    #[inline(always)]
+    pub fn add_squares(&mut self, pair: &StatsLanes) {
+        self.squares += pair.z * pair.z + pair.presence * pair.presence;
     }
 
     /// Take out so many padding features, whose z is 0 and whose a is 1.
@@ -142,6 +185,21 @@ impl EventSummary {
         self.describe(sums)
     }
 
+    /// Score of the factor and logarithm of the energy of the event that led to the statistics `after`, as far as
+    /// it had them.
+    pub fn scores_until(&self, after: &Self) -> [Option<f64>; 2] {
+        [
+            self.factor.added_until(&after.factor, SLOWEST),
+            self.energy.added_until(&after.energy, SLOWEST_ENERGY),
+        ]
+    }
+
+    /// Count the events with these scores and logarithms.
+    pub fn absorb(&mut self, [factor, energy]: &[Sums; 2]) {
+        self.factor.absorb(factor, SLOWEST);
+        self.energy.absorb(energy, SLOWEST_ENERGY);
+    }
+
     fn factor_feature(&self, score: Option<f64>, share: f64) -> f64 {
         score.map_or(0.0, |u| FACTOR_SIZE * share * self.factor.standardised(u, 1e-12))
     }
@@ -173,5 +231,33 @@ mod tests {
         assert!((moments.mean - 3.0).abs() < 1e-15);
         assert!((moments.variance - 14.0 / 3.0).abs() < 1e-12); // (4 + 1 + 9)/3
         assert_eq!(moments.standardised(1e9, 1e-6), 3.0);
+    }
+
+    #[test]
+    fn many_numbers_at_once_are_those_one_by_one_until_the_steps_are_at_their_slowest() {
+        let number = |i: u32| f64::from(i * 7 % 11);
+        let (mut slowly, mut at_once, mut sums) =
+            (RunningMoments::default(), RunningMoments::default(), Sums::default());
+        for i in 0..40 {
+            let before = slowly;
+            slowly.add(number(i), 0.01);
+            let added = before.added_until(&slowly, 0.01).unwrap();
+            assert!((added - number(i)).abs() < 1e-12);
+            if i < 10 { at_once.add(number(i), 0.01) } else { sums.count(number(i)) }
+        }
+        at_once.absorb(&sums, 0.01);
+        assert!(at_once.n == 40 && (at_once.mean - slowly.mean).abs() < 1e-12);
+        assert!((at_once.variance - slowly.variance).abs() < 1e-12);
+        for i in 40..1_000 {
+            slowly.add(number(i), 0.01);
+        }
+        let mut sums = Sums::default();
+        for i in 40..1_000 {
+            sums.count(number(i));
+        }
+        at_once.absorb(&sums, 0.01);
+        assert!((at_once.mean - slowly.mean).abs() < 0.5, "{at_once:?} {slowly:?}");
+        assert!((at_once.variance / slowly.variance - 1.0).abs() < 0.2, "{at_once:?} {slowly:?}");
+        assert_eq!(power(0.5, 11), 0.5_f64.powi(11));
     }
 }

@@ -6,8 +6,10 @@
 //! [`EventSummary`] the scaler also learns what events have in common, and gives each event's factor and energy.
 
 pub mod event_summary;
+pub mod shown;
 pub mod simd;
 pub mod stats;
+pub mod sums;
 
 use std::hint::black_box;
 
@@ -128,7 +130,7 @@ impl RunningScaler {
         let unknown = black_box(FeatureStats::new(self.rounds as f64));
         let PendingStats { lanes, summary } = pending;
         *summary = self.summary;
-        let mut sums = SummarySums::default();
+        let (mut sums, summarizes) = (SummarySums::default(), summary.is_some());
         lanes.resize(features.len().div_ceil(LANES), StatsLanes::default());
         let (round, stats) = (self.rounds as f64, &self.stats[..]);
         let stats_of = |feature: &FeatureValue| stats.get(feature.id as usize).unwrap_or(&unknown);
@@ -138,12 +140,20 @@ impl RunningScaler {
             let two = [stats_of(one), stats_of(other)];
             *pair = StatsLanes::of([one.value, other.value], two).observe(round);
             largest = largest.fast_max(pair.value.abs());
-            sums.add(pair);
+            if summarizes {
+                sums.add(pair);
+            } else {
+                sums.add_squares(pair);
+            }
         }
         if let (Some(pair), [one]) = (lanes.last_mut(), last) {
             *pair = StatsLanes::of([one.value, 0.0], [stats_of(one), &PADDING]).observe(round);
             largest = largest.fast_max(pair.value.abs());
-            sums.add(pair);
+            if summarizes {
+                sums.add(pair);
+            } else {
+                sums.add_squares(pair);
+            }
         }
         if !all(largest.simd_le(F64x2::splat(LARGEST))) {
             check_sizes(features)?;
@@ -286,13 +296,17 @@ fn to_unit_length(
     let inverse = if squares > 0.0 { squares.sqrt().recip() } else { 1.0 };
     let inverse = F64x2::splat(inverse);
     presence.resize(features.len(), 0.0);
-    let places = features.chunks_mut(LANES).zip(presence.chunks_mut(LANES));
-    for (pair, (features, presence)) in lanes.iter_mut().zip(places) {
+    let (pairs, last) = features.as_chunks_mut::<LANES>();
+    let (presences, last_presence) = presence.as_chunks_mut::<LANES>();
+    for (pair, ([one, other], presence)) in lanes.iter_mut().zip(pairs.iter_mut().zip(presences)) {
         pair.z *= inverse;
-        let (z, there) = (pair.z.to_array(), (pair.presence * inverse).to_array());
-        for (i, (feature, presence)) in features.iter_mut().zip(presence).enumerate() {
-            (feature.value, *presence) = (z[i], there[i]);
-        }
+        [one.value, other.value] = pair.z.to_array();
+        *presence = (pair.presence * inverse).to_array();
+    }
+    if let (Some(pair), [one], [presence]) = (lanes.last_mut(), last, last_presence) {
+        pair.z *= inverse;
+        [one.value, _] = pair.z.to_array();
+        [*presence, _] = (pair.presence * inverse).to_array();
     }
 }
 

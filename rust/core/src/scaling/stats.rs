@@ -67,6 +67,19 @@ impl FeatureStats {
     pub fn new(round: f64) -> Self {
         Self { first: round, last: f64::NEG_INFINITY, ..Self::default() }
     }
+
+    /// A value as it is counted: a gross error is clipped.
+    pub fn counted(&self, value: f64) -> f64 {
+        let off = value - self.mean;
+        if self.n < WARM
+            || self.squares <= 0.0
+            || off * off * self.n <= GROSS * GROSS * self.squares
+        {
+            return value;
+        }
+        let reach = GROSS * (self.squares / self.n).sqrt();
+        value.clamp(self.mean - reach, self.mean + reach)
+    }
 }
 
 /// Quotients by n, n + 2 and n + 10.

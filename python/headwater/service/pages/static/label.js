@@ -4,10 +4,12 @@
 const AHEAD = 5; // cards in hand, the one on the screen included
 const RENEW = 30; // seconds between two requests that keep the cards in hand
 const MANY = 9; // with more classes than keys one types
+const COARSE = matchMedia("(hover: none) and (pointer: coarse)"); // a phone, whose keyboard would hide the card
 
 const main = document.getElementById("main");
 const part = (id) => document.getElementById(id);
 const [stage, act, answers, field, filter] = ["stage", "act", "answers", "filter-field", "filter"].map(part);
+const [numberField, numberInput] = ["number-field", "number"].map(part);
 
 const cards = []; // in hand; the first is on the screen
 const past = []; // acts of this visit, newest last, each with its card
@@ -71,11 +73,19 @@ function show() {
   }
   part("why").textContent = card.why;
   stage.innerHTML = card.html; // made and escaped by the service
+  showLocalTimes(stage);
   stage.firstElementChild.classList.add("come");
   showAnswers(card);
 }
 
 function showAnswers(card) {
+  numberField.hidden = !card.number;
+  answers.hidden = card.number;
+  if (card.number) {
+    numberInput.value = "";
+    if (!COARSE.matches) numberInput.focus({ preventScroll: true });
+    return;
+  }
   const many = card.classes.length > MANY || naming;
   field.hidden = !many;
   answers.classList.toggle("many", many);
@@ -128,6 +138,12 @@ function choose(one) {
   } else {
     perform({ act: "answer", label: one.label }, one.name);
   }
+}
+
+function giveNumber() {
+  const number = typedNumber(numberInput.value);
+  if (number === null) say(numberInput.value.trim() ? `“${numberInput.value.trim()}” is not a number.` : "Type the number first.");
+  else perform({ act: "answer", label: number }, String(number));
 }
 
 function perform(what, name) {
@@ -243,12 +259,29 @@ function pick(step) {
   buttons.forEach((button, i) => button.classList.toggle("first", i === chosen));
 }
 
+// Keys of a card that asks for a number: those of numbers go into the field, the others act as always.
+function pressedAtNumber(event) {
+  const inField = event.target === numberInput;
+  if (event.altKey || !cards.length || event.target.closest?.("button, a")) return false;
+  if (event.key === "Enter") {
+    event.preventDefault();
+    giveNumber();
+    return true;
+  }
+  if (/^[0-9.,+\-−e]$/i.test(event.key)) {
+    if (!inField) numberInput.focus();
+    return true;
+  }
+  return inField && numberInput.value !== "" && !/^[ubg?]$/i.test(event.key);
+}
+
 function pressed(event) {
   lastTouched = Date.now();
   if (event.ctrlKey || event.metaKey || event.repeat || part("keys").open) return;
+  if (!numberField.hidden && pressedAtNumber(event)) return;
   const typing = event.target === filter;
   if (event.target.closest?.(".inside") && event.key.startsWith("Arrow")) return; // it scrolls
-  const onButton = event.target.closest?.("button, a, input:not(#filter)");
+  const onButton = event.target.closest?.("button, a, input:not(#filter, #number)");
   const key = event.key;
   const does = (run) => {
     event.preventDefault();
@@ -288,6 +321,7 @@ document.querySelector(".others").addEventListener("click", (event) => {
   const name = event.target.closest("button")?.dataset.act;
   if (name) ACTS[name]();
 });
+part("give").addEventListener("click", giveNumber);
 filter.addEventListener("input", () => {
   confirming = "";
   if (cards.length) showAnswers(cards[0]);

@@ -46,7 +46,9 @@ function keepFresh(main) {
     if (reply.redirected) location.assign(reply.url);
     if (!reply.ok) return;
     const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("main");
-    if (fresh) main.replaceChildren(...fresh.childNodes);
+    if (!fresh) return;
+    showLocalTimes(fresh);
+    main.replaceChildren(...fresh.childNodes);
   }, seconds * 1000);
 }
 
@@ -72,15 +74,29 @@ async function invite(event) {
   }
 }
 
-// A button with data-send says which label counts of a question.
-async function sendLabel(button) {
-  const { question, label } = button.dataset;
+// A number as people type it, with a decimal point or comma; null if it is none.
+function typedNumber(text) {
+  const plain = text.trim().replace("−", "-").replace(",", ".");
+  return plain && Number.isFinite(Number(plain)) ? Number(plain) : null;
+}
+
+// A button or form with data-send says which label counts of a question; `place` shows an error.
+async function sendLabel({ send, question }, label, place) {
   try {
-    await post(button.dataset.send, { question: Number(question), label: JSON.parse(label) });
+    await post(send, { question: Number(question), label });
     location.reload();
   } catch (error) {
-    button.parentElement.textContent = error.message;
+    place.textContent = error.message;
   }
+}
+
+function sendNumber(event) {
+  event.preventDefault();
+  const form = event.target;
+  const place = form.querySelector("[role=alert]");
+  const number = typedNumber(form.elements.number.value);
+  if (number === null) place.textContent = "That is not a number.";
+  else sendLabel(form.dataset, number, place);
 }
 
 document.getElementById("theme").addEventListener("click", switchTheme);
@@ -90,6 +106,7 @@ for (const field of document.querySelectorAll("input[data-filters]")) {
 }
 document.querySelector("form[data-invite]")?.addEventListener("submit", invite);
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-send]");
-  if (button) sendLabel(button);
+  const button = event.target.closest("button[data-send]");
+  if (button) sendLabel(button.dataset, JSON.parse(button.dataset.label), button.parentElement);
 });
+document.querySelector("form[data-send]")?.addEventListener("submit", sendNumber);

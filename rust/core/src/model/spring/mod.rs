@@ -420,14 +420,16 @@ impl ModelKind for Spring {
         let margins = self.rows.placed_margins(inputs);
         let columns = self.columns(&margins);
         let margin = self.mixed(columns);
-        self.probability.learn(margin, side == 1, example.weight);
-        self.judge(columns, y);
-        if self.spared && self.trust[self.spare()] > BACK {
-            self.long = self.spare();
-            self.note_change(self.oldest(true), Reason::Returned);
+        if example.weight > 0.0 {
+            self.probability.learn(margin, side == 1, example.weight);
+            self.judge(columns, y);
+            if self.spared && self.trust[self.spare()] > BACK {
+                self.long = self.spare();
+                self.note_change(self.oldest(true), Reason::Returned);
+            }
+            self.class_odds.move_slope(margins.calm(), side);
+            self.class_odds.count([1.0 - side as f64, side as f64]);
         }
-        self.class_odds.move_slope(margins.calm(), side);
-        self.class_odds.count([1.0 - side as f64, side as f64]);
         self.rows.learn_calm(inputs, y);
         self.rows.count_label(inputs, side == 1);
         match self.store(example.number, inputs, side) {

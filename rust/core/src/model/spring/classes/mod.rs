@@ -401,14 +401,15 @@ impl ModelKind for SpringClasses {
             }
             return Ok(outcome);
         }
-        if known && self.classes() > 1 {
+        let counts = example.weight > 0.0;
+        if counts && known && self.classes() > 1 {
             self.probability.learn(&mixed, &self.log_odds(), class, example.weight);
             self.judge(&logits, class);
             if self.spared && self.trust[self.spare()] > BACK && self.since > REST {
                 self.bring_back();
             }
         }
-        for (k, odds) in self.odds.iter_mut().enumerate() {
+        for (k, odds) in self.odds.iter_mut().enumerate().filter(|_| counts) {
             *odds = ODDS_FADING * *odds + f64::from(u8::from(k == class));
         }
         self.rows.count_label(inputs, class);

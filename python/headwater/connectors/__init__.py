@@ -1,0 +1,1 @@
+"""Workers that take events from a broker: Kafka, MQTT."""

@@ -1,0 +1,1 @@
+"""How results look in a notebook: small tables (`html`) and figures (`plots`)."""
