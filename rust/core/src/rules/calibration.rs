@@ -282,6 +282,21 @@ mod tests {
     }
 
     #[test]
+    fn earlier_labels_count_less_than_later_ones() {
+        // Of four labels at the same margin three are positive, or two: the slope is ln 3 or about 0.
+        let learned = |shares: [u32; 2]| {
+            let mut calibration = Calibration::default();
+            for label in 0..240 {
+                let positive = label % 4 < shares[label as usize / 120];
+                calibration.learn(&[0.0, 1.0], usize::from(positive), 1.0);
+            }
+            calibration.slope().a
+        };
+        let (rising, falling) = (learned([2, 3]), learned([3, 2]));
+        assert!(rising > 0.8 && falling < 0.55, "{rising} {falling}");
+    }
+
+    #[test]
     fn two_classes_are_several_with_the_scores_0_and_q() {
         let mut calibration = Calibration::default();
         calibration.learn(&[0.0, 2.0], 1, 1.0);
