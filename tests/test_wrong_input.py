@@ -4,6 +4,7 @@ The tables hold a claim, the call, the exception and a part of its sentence.
 """
 
 import dataclasses
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -565,7 +566,7 @@ def test_a_parameter_outside_its_limits_is_refused(
         make(value)
     text = str(caught.value)
     assert f"{name} must be" in text
-    assert text.endswith(f", got {value!r}.")
+    assert re.search(rf", got {re.escape(repr(value))}(; {value} % is [\d.]+)?\.$", text)
     assert_readable(text)
 
 

@@ -25,8 +25,7 @@ def __getattr__(name: str) -> object:
         return _get(name)
     if name.startswith("_"):
         raise AttributeError(f"module 'headwater' has no attribute {name!r}")
-    import difflib
+    from headwater.parameters import did_you_mean
 
-    near = difflib.get_close_matches(name, __all__, n=1)
-    cure = f"did you mean {near[0]}?" if near else "headwater.__all__ lists the names."
-    raise AttributeError(f"headwater: there is no {name!r}; {cure}")
+    cure = did_you_mean(name, __all__, "; headwater.__all__ lists the names.")
+    raise AttributeError(f"headwater: there is no {name!r}{cure}")

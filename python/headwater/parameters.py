@@ -18,6 +18,24 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args,
 
 from headwater.errors import ParameterError
 
+ELSEWHERE = {
+    "alpha": ("C",),
+    "budget": ("label_rate", "query"),
+    "delta": ("query_width",),
+    "label_rate": ("query",),
+    "learning_rate": ("C", "step"),
+    "loss": ("update",),
+    "n_classes": ("multiclass",),
+    "optimizer": ("update",),
+    "query": ("label_rate", "query_width"),
+    "random_state": ("seed",),
+    "rate": ("label_rate", "query"),
+    "rho": ("query_width",),
+    "scaler": ("scale",),
+    "threshold": ("class_weight",),
+}
+"""What other libraries and the papers call a parameter, and what it may be called here."""
+
 
 def did_you_mean(word: Any, known: Iterable[str], otherwise: str = ".") -> str:
     """The end of a sentence about a word that does not exist: the nearest that does, if any is.
@@ -26,13 +44,31 @@ def did_you_mean(word: Any, known: Iterable[str], otherwise: str = ".") -> str:
     --------
     >>> did_you_mean("label_rat", ["label_rate", "seed"])
     '; did you mean label_rate?'
+    >>> did_you_mean("random_state", ["label_rate", "seed"])
+    '; did you mean seed?'
     >>> did_you_mean("xyz", ["label_rate", "seed"])
     '.'
     """
     if not isinstance(word, str):
         return otherwise
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    listed = list(known)
+    near = [name for name in ELSEWHERE.get(word, ()) if name in listed]
+    near += difflib.get_close_matches(word, listed, n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else otherwise
+
+
+def brief(value: Any) -> str:
+    """A value as an error message shows it: on one line, and not too long.
+
+    Examples
+    --------
+    >>> brief("0.5"), brief(int), len(brief([0] * 1_000))
+    ("'0.5'", 'the class int', 71)
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 120 else f"{text[:61]}... ({type(value).__name__})"
 
 
 def check_parameters(cls: type, given: Iterable[str], owner: str = "") -> None:
@@ -59,6 +95,28 @@ def check_names(owner: str, given: Iterable[str], known: Sequence[str]) -> None:
             )
 
 
+def no_such_name(module: str, names: Iterable[str]) -> Callable[[str], Any]:
+    """A module's `__getattr__`, which says the nearest of its names.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> hw.query.Budjet
+    Traceback (most recent call last):
+    ...
+    AttributeError: headwater.query: there is no 'Budjet'; did you mean Budget?
+    """
+    known = sorted(names)
+
+    def refuse(name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        has = f"; it has {', '.join(known)}."
+        raise AttributeError(f"{module}: there is no {name!r}{did_you_mean(name, known, has)}")
+
+    return refuse
+
+
 @dataclasses.dataclass(frozen=True)
 class Limit:
     """How a parameter is read, which values it may have, and how to say so."""
@@ -70,6 +128,8 @@ class Limit:
     optional: bool = False
     words: tuple[str, ...] = ()
     """The values, if they are words."""
+    is_share: bool = False
+    """Whether it is a share, which some write in percent."""
 
     def __repr__(self) -> str:
         return repr(self.expected)
@@ -89,13 +149,17 @@ class Limit:
         plain = self.read(value)
         if plain is None or not self.test(plain):
             end = did_you_mean(value, self.words)
-            raise ParameterError(f"{owner}: {name} must be {self.expected}, got {value!r}{end}")
+            if self.is_share and plain is not None and 2 <= plain <= 100:
+                end = f"; {plain:g} % is {plain / 100:g}."
+            raise ParameterError(
+                f"{owner}: {name} must be {self.expected}, got {brief(value)}{end}"
+            )
         return plain
 
     def or_none(self) -> "Limit":
         """The same limit, with None allowed."""
         expected = f"{self.expected}, or None"
-        return Limit(self.read, self.test, expected, optional=True, words=self.words)
+        return dataclasses.replace(self, expected=expected, optional=True)
 
 
 # How values are read
@@ -175,9 +239,9 @@ def one_of(*words: str) -> Limit:
 ABOVE_ZERO = number("a number above 0", lambda v: v > 0)
 FINITE = number("a finite number above 0", lambda v: 0 < v < math.inf)
 NOT_NEGATIVE = number("a finite number, 0 or above", lambda v: 0 <= v < math.inf)
-SHARE = number("in (0, 1]", lambda v: 0 < v <= 1)
-INSIDE = number("in (0, 1)", lambda v: 0 < v < 1)
-RATE = number("in [0, 1]", lambda v: 0 <= v <= 1)
+SHARE = Limit(read_number, lambda v: 0 < v <= 1, "in (0, 1]", is_share=True)
+INSIDE = Limit(read_number, lambda v: 0 < v < 1, "in (0, 1)", is_share=True)
+RATE = Limit(read_number, lambda v: 0 <= v <= 1, "in [0, 1]", is_share=True)
 COUNT = whole("a whole number above 0", lambda v: v > 0)
 SEED = whole_from(0, bits=64)
 TRUTH = Limit(lambda v: v if isinstance(v, bool) else None, _any, "True or False")
@@ -260,16 +324,31 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     """
     signature, limits = inspect.signature(function), argument_limits(function)
     is_method = next(iter(signature.parameters), "") == "self"
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+
+    def owner_of(args: tuple[Any, ...]) -> str:
+        if not is_method:
+            return function.__name__
+        name = type(args[0]).__name__
+        return name if function.__name__ == "__init__" else f"{name}.{function.__name__}"
+
+    def known_of(args: tuple[Any, ...]) -> list[str]:
+        functions: list[Any] = [function]
+        if function.__name__ == "__init__":  # with the parameters of the classes in between
+            functions = [vars(cls).get("__init__") for cls in type(args[0]).__mro__[:-1]]
+        named = [inspect.signature(one).parameters.values() for one in functions if one]
+        found = [p.name for part in named for p in part if p.kind not in (p.VAR_KEYWORD,)]
+        return [name for name in dict.fromkeys(found) if name != "self"]
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError:
+            if not takes_any:
+                check_names(owner_of(args), kwargs, known_of(args))
             return function(*args, **kwargs)  # which says what is missing or too much
-        owner = type(args[0]).__name__ if is_method else function.__name__
-        if is_method and function.__name__ != "__init__":
-            owner += f".{function.__name__}"
+        owner = owner_of(args)
         for name, limit in limits.items():
             if name in bound.arguments:
                 bound.arguments[name] = limit.check(owner, name, bound.arguments[name])

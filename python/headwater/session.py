@@ -8,7 +8,7 @@ from headwater._core import Decision, RoleReader
 from headwater.errors import AnswerError, EventError, LabelError, ParameterError, StepError
 from headwater.inputs.columns import Columns
 from headwater.labels.base import LabelSource
-from headwater.learners.base import Learner
+from headwater.learners.base import Learner, check_learner
 from headwater.types import Event, Id, Label
 
 
@@ -62,8 +62,7 @@ class Session:
     def __init__(
         self, learner: Learner, labels: LabelSource, *, columns: Columns | None = None
     ) -> None:
-        if not isinstance(learner, Learner):
-            raise ParameterError(f"Session: learner must be a learner, got {learner!r}.")
+        check_learner("Session", learner)
         if not all(hasattr(labels, verb) for verb in ("advance", "ask", "answers")):
             raise ParameterError(
                 f"Session: labels must have advance, ask and answers, got {labels!r}."

@@ -35,7 +35,7 @@ def test_a_command_s_line_in_the_list_is_the_first_of_its_own_help(name: str) ->
     command = main.get_command(click.Context(main), name)
     assert command is not None
     assert command.help is not None
-    assert command.help.split("\n\n")[0].replace("\n", " ") == COMMANDS[name]
+    assert command.help.split("\n\n")[0].replace("\n", " ") == f"{COMMANDS[name]}."
 
 
 def test_the_version_is_that_of_the_package() -> None:
@@ -94,7 +94,7 @@ def test_a_mistake_of_the_user_is_a_sentence_and_exit_code_2_before_any_work(
 def test_an_unknown_command_is_a_sentence_and_exit_code_2() -> None:
     result = CliRunner().invoke(main, ["dmeo"])
     assert result.exit_code == 2
-    assert "No such command 'dmeo'" in result.output
+    assert "there is no command 'dmeo'; did you mean demo?" in result.output
 
 
 def test_an_error_of_the_package_is_its_sentence_and_exit_code_2() -> None:

@@ -14,35 +14,46 @@ import click
 
 from headwater.cli.mistakes import STOPPED, Mistake
 from headwater.errors import HeadwaterError
+from headwater.parameters import did_you_mean
 
-COMMANDS = {
-    "init": "Look at a file of events, propose what its columns are for, and write headwater.toml.",
-    "run": "Run a learner over a file of events: predict each, learn every label that is there.",
-    "serve": "Serve live streams over HTTP: events in, predictions and questions out.",
-    "work": "Take events from Kafka or MQTT: predict each, send questions, learn from answers.",
-    "label": "Label a file: answer some questions in a browser, and a model does the rest.",
-    "ask": "List the open questions of a live stream, for those who can answer them.",
-    "answer": "Take answers to the questions of a live stream from a file.",
-    "correct": "Put another label in the place of an answer in a live stream.",
-    "budget": "Say how many questions people can answer, or show what is left of that.",
-    "status": "Show a live stream: events, questions, quality, last facts.",
-    "features": "Show the features of a live stream or model: state, rhythm, values, weight.",
-    "replay": "Replay a live stream to another learner: how good would it have been?",
-    "export": "Write the facts of a live stream to a file: JSON lines or Parquet.",
-    "import": "Make a live stream from an export.",
-    "backup": "Copy a live database with its snapshots into one file, also while it is used.",
-    "restore": "Make a live database from a backup.",
-    "upgrade": "Bring the tables of a live database to the newest version, after a backup.",
-    "forget": "Erase an event or a person from a live stream.",
-    "predict": "Predict the events of a file with a saved model, which does not change.",
-    "show": "Show a saved model: its learner, its counters, its largest weights.",
-    "diff": "Compare two saved models: weights that changed most, features gained and lost.",
-    "demo": "Watch five learners on a sensor network that grows while it runs.",
-    "datasets": "List the data sets of the papers, and fetch those that are public.",
-    "reproduce": "Reproduce a paper's experiments: our tables and figures beside the printed ones.",
-    "study": "Run a study of your own: data sets, streams, learners, label rates in a TOML file.",
+SECTIONS = {
+    "Your own file": {
+        "init": "Look at a file, propose what its columns are for: headwater.toml",
+        "run": "Predict each event of a file, then learn its label; save the model",
+        "predict": "Predict the events of a file with a saved model",
+        "label": "Label a file: answer some questions, and a model does the rest",
+    },
+    "Saved models": {
+        "show": "Show a model: its learner, its counters, its largest weights",
+        "diff": "Compare two models: weights, features gained and lost",
+        "features": "Show the features of a model or live stream, and their states",
+    },
+    "Live streams (a database that survives crashes, people who answer)": {
+        "serve": "Serve live streams over HTTP, with pages for labelling",
+        "work": "Take events from Kafka or MQTT, send questions, learn answers",
+        "status": "Show a live stream: events, questions, quality, last facts",
+        "ask": "List the open questions",
+        "answer": "Take answers to the questions from a file",
+        "correct": "Put another label in the place of an answer",
+        "budget": "Say how many questions people can answer, or show what is left",
+        "replay": "Replay a live stream to another learner, and compare",
+        "forget": "Erase an event or a person from a live stream",
+        "export": "Write a live stream to a file: JSON lines or Parquet",
+        "import": "Make a live stream from an export",
+        "backup": "Copy a live database into one file, also while it is used",
+        "restore": "Make a live database from a backup",
+        "upgrade": "Bring a live database to the newest version, after a backup",
+    },
+    "Research": {
+        "demo": "Watch five learners on a sensor network that grows",
+        "study": "Run a study: data sets, streams, learners and label rates",
+        "reproduce": "Reproduce a paper: our numbers beside the printed ones",
+        "datasets": "List the data sets of the papers, and fetch the public ones",
+    },
 }
-"""Every command, in the order of `--help`; each is the function of its name in its own module."""
+"""Every command by section, in the order of `--help`."""
+COMMANDS = {name: text for commands in SECTIONS.values() for name, text in commands.items()}
+"""Each command is the function of its name in its own module."""
 DESK = ("ask", "answer", "correct", "budget")
 """Commands about the questions of live streams are in one module, `desk`."""
 LIVE = ("status", "replay", "export", "import", "backup", "restore", "upgrade", "forget")
@@ -64,8 +75,23 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for section, commands in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl(list(commands.items()), col_spacing=3)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; of one that does not exist, the nearest in a sentence."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            near = did_you_mean(name, COMMANDS)
+            if name == "help":
+                near = ": headwater --help, or headwater COMMAND --help."
+            elif os.path.exists(name):
+                near = f"; to begin with this file: headwater init {name}"
+            ctx.fail(f"there is no command {name!r}{near}")
+        return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         for stream in (sys.stdout, sys.stderr):

@@ -26,7 +26,7 @@ in_folder = click.option(
 @click.option("--json", "as_json", is_flag=True, help="The whole registry as JSON.")
 @click.pass_context
 def datasets(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
-    """List the data sets of the papers, and fetch those that are public.
+    """List the data sets of the papers, and fetch the public ones.
 
     A data set that cannot be fetched must be prepared from its source and put into the folder as
     NAME.svm.gz; a timed one, a stream of named features, as streams/NAME.jsonl.gz.

@@ -65,7 +65,7 @@ def demo(
     speed: float,
     port: int,
 ) -> None:
-    """Watch five learners on a sensor network that grows while it runs.
+    """Watch five learners on a sensor network that grows.
 
     One gets every label, three choose which tenth to ask for, and one uses only one label in
     fifty. Prints the cost and the result of each of them, and writes a page with plots.

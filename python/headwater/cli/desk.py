@@ -39,7 +39,7 @@ NO = {"0", "-1", "false", "no", "n", "f"}
 @click.option("--top", default=50, show_default=True, type=click.IntRange(min=1), help="How many.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of CSV.")
 def ask(db: str, stream: str, top: int, as_json: bool) -> None:
-    """List the open questions of a live stream, for those who can answer them.
+    """List the open questions.
 
     The list is CSV, the least sure first. Whoever knows an answer writes it into the column
     `label`; `headwater answer` takes the file back. Nothing is changed, and another process may
@@ -85,7 +85,7 @@ class AnswerRow(NamedTuple):
 @click.option("--by", metavar="NAME", help="Who answers; or a column `by` says it.")
 @click.option("--json", "as_json", is_flag=True, help="The counts as JSON.")
 def answer(file: Path, db: str, stream: str, by: str | None, as_json: bool) -> None:
-    """Take answers to the questions of a live stream from a file.
+    """Take answers to the questions from a file.
 
     The file is that of `headwater ask`, CSV or JSON lines, with labels filled in. A line without a
     label is passed over. Lines that cannot be used are named, and all others are learned; the same
@@ -196,7 +196,7 @@ def label_for(learner: Learner, text: str) -> Label:
 def correct(
     db: str, stream: str, question: int | None, event: str | None, label: str, by: str | None
 ) -> None:
-    """Put another label in the place of an answer in a live stream.
+    """Put another label in the place of an answer.
 
     The model is replayed as if the right label had come at first.
     """
@@ -249,7 +249,7 @@ def allowance_options(command: Any) -> Any:
 def budget(
     ctx: click.Context, /, db: str | None, stream: str, off: bool, as_json: bool, **limits: Any
 ) -> None:
-    """Say how many questions people can answer, or show what is left of that.
+    """Say how many questions people can answer, or show what is left.
 
     Options that are not given stay as they are. `headwater budget plan FILE` says beforehand what
     an allowance means for a stream.

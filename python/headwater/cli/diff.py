@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @top_option
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def diff(before: Path, after: Path, top: int, as_json: bool) -> None:
-    """Compare two saved models: weights that changed most, features gained and lost."""
+    """Compare two models: weights, features gained and lost."""
     told = _difference(read_model(before), read_model(after), top)
     if as_json:
         echo_json(told)

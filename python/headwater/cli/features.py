@@ -48,7 +48,7 @@ def features(
     top: int,
     as_json: bool,
 ) -> None:
-    """Show the features of a live stream or model: state, rhythm, values, weight.
+    """Show the features of a model or live stream, and their states.
 
     The learner must keep a register (track=True), as those of `run --db` do. Of a live stream the
     weight is also drawn over time, as it was at each snapshot.

@@ -21,7 +21,7 @@ class Command(click.Command):
         rows = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            if record is not None:
+            if record is not None and isinstance(param, click.Option):
                 rows[param.opts[0]] = record
         first = [rows.pop(name) for name in self.first]
         if first:

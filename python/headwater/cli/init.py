@@ -39,7 +39,7 @@ LISTED = 20
 def init(
     file: str, label: str | None, form: str | None, on_error: str, out: Path, force: bool
 ) -> None:
-    """Look at a file of events, propose what its columns are for, and write headwater.toml.
+    """Look at a file, propose what its columns are for: headwater.toml.
 
     Looks at the first 1,000 events. The other commands read what is written; change it as you like.
     """

@@ -57,7 +57,7 @@ def label(
     form: str | None,
     **roles: Any,
 ) -> None:
-    """Label a file: answer some questions in a browser, and a model does the rest.
+    """Label a file: answer some questions, and a model does the rest.
 
     Rows are asked about in random order. Answers are kept in FILE.db as they come: stop by Ctrl-C
     and call it again to go on. At the end it says how good the labels are, and writes them.

@@ -198,7 +198,7 @@ def replay(
     questions: int | None,
     as_json: bool,
 ) -> None:
-    """Replay a live stream to another learner: how good would it have been?
+    """Replay a live stream to another learner, and compare.
 
     The learner is told the questions that were asked, or some of them. If it would have asked about
     other events in more than a tenth of the cases, its error is not known.
@@ -224,7 +224,7 @@ def replay(
 @click.argument("file", type=click.Path(path_type=Path))
 @database_options
 def export(db: str, stream: str, file: Path) -> None:
-    """Write the facts of a live stream to a file: JSON lines or Parquet."""
+    """Write a live stream to a file: JSON lines or Parquet."""
     count = live.export_stream(db, file, stream)
     click.echo(f"{file}: {count:,} facts.")
 
@@ -243,7 +243,7 @@ def import_(db: str, stream: str | None, file: Path) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--db", required=True, metavar="URL", help="A path, or postgresql://...")
 def backup(db: str, file: Path) -> None:
-    """Copy a live database with its snapshots into one file, also while it is used."""
+    """Copy a live database into one file, also while it is used."""
     live.backup(db, file)
     click.echo(f"{file}: {file.stat().st_size:,} bytes.")
 
@@ -260,7 +260,7 @@ def restore(db: str, file: Path) -> None:
 @click.command(cls=Command, example="headwater upgrade --db plant.db")
 @click.option("--db", required=True, metavar="URL", help="A path, or postgresql://...")
 def upgrade(db: str) -> None:
-    """Bring the tables of a live database to the newest version, after a backup."""
+    """Bring a live database to the newest version, after a backup."""
     kept = f"{db}.before-{int(time.time())}"
     before = live.upgrade(db, kept)
     if before is None:

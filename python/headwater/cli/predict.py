@@ -12,8 +12,10 @@ from headwater._core import EventReader
 from headwater.cli.columns import as_option, column_options, given_columns
 from headwater.cli.help import Command
 from headwater.cli.log_lines import LogLines
+from headwater.cli.mistakes import Mistake
 from headwater.cli.outputs import check_apart, check_writable, is_unicode, text_output
 from headwater.cli.sources import event_options, open_events, read_model, reading
+from headwater.inputs.files import SUFFIXES
 from headwater.learners.base import Learner
 
 JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
@@ -22,7 +24,11 @@ EVENTS = 4_096
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
-@click.command(cls=Command, example="headwater predict model.hw new.csv --out predictions.csv")
+@click.command(
+    cls=Command,
+    example="headwater predict model.hw new.csv --out predictions.csv",
+    first=("--out", "--json", "--label", "--id"),
+)
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("file")
 @column_options
@@ -43,13 +49,15 @@ def predict(
     as_json: bool,
     **roles: Any,
 ) -> None:
-    """Predict the events of a file with a saved model, which does not change.
+    """Predict the events of a file with a saved model.
 
     Columns have the roles that the model was trained with, unless options or --config say
     otherwise; the label's need not be there. Writes one line per event: id (its number from 0 if it
     has none), prediction, margin, query_probability (the probability with which the model would ask
     for its label) and the probability of each label.
     """
+    if model.suffix.lower() in SUFFIXES and file.endswith(".hw"):
+        raise Mistake(f"The model comes first: headwater predict {file} {model}.")
     learner = read_model(model)
     columns, _ = given_columns(roles, config, learner.columns)
     events = open_events(file, form, columns, on_error)

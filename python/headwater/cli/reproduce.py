@@ -26,7 +26,7 @@ def reproduce(
     out: Path | None,
     folder: Path | None,
 ) -> None:
-    """Reproduce a paper's experiments: our tables and figures beside the printed ones.
+    """Reproduce a paper: our numbers beside the printed ones.
 
     `all` runs all papers. A run that was stopped continues where it stopped. Studies that only draw
     a figure never have more repeats than the study itself defines.

@@ -16,7 +16,14 @@ from headwater.cli.log_lines import LogLines
 from headwater.cli.mistakes import Mistake, disk
 from headwater.cli.outputs import check_apart, check_writable, echo_json
 from headwater.cli.settings import build
-from headwater.cli.sources import event_options, open_events, read_model, reading, top_option
+from headwater.cli.sources import (
+    event_options,
+    explained,
+    open_events,
+    read_model,
+    reading,
+    top_option,
+)
 from headwater.cli.stopping import StoppedError, StopWish, stop_wish
 from headwater.errors import EventFileError, OutputError
 from headwater.inputs.columns import Columns
@@ -54,7 +61,12 @@ BUDGET_NOTE = (
     metavar="NAME=VALUE",
     help="A parameter of the learner or a component: C=0.5, update=pa1, update.C=0.5. Repeatable.",
 )
-@click.option("--budget", type=float, metavar="SHARE", help="Share of the labels to ask for.")
+@click.option(
+    "--budget",
+    type=float,
+    metavar="SHARE",
+    help="Share of the labels to ask for: 0.05 is one in twenty.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
@@ -101,7 +113,7 @@ def run(
     as_json: bool,
     **roles: Any,
 ) -> None:
-    """Run a learner over a file of events: predict each, learn every label that is there.
+    """Predict each event of a file, then learn its label; save the model.
 
     FILE is svmlight, VW text, JSON lines, CSV, TSV, Parquet or Arrow, compressed or not; - is
     standard input. Events without a label are decided on, and may be asked about. With --simulate
@@ -237,7 +249,7 @@ def _carry_out(
             cure = unsaved
             if events.on_error == "raise" and (", line " in str(error) or ", row " in str(error)):
                 cure += " --on-error skip passes over such lines and counts them."
-            raise Mistake(f"{error}{cure}") from error
+            raise Mistake(f"{explained(error)}{cure}") from error
         except OutputError as error:
             raise Mistake(f"{error}{unsaved}") from error
         except OSError as error:

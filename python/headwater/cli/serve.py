@@ -52,7 +52,7 @@ def serve(
     hosts: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Serve live streams over HTTP: events in, predictions and questions out.
+    """Serve live streams over HTTP, with pages for labelling.
 
     The first start prints an admin token, once. Stop it by Ctrl-C or SIGTERM: it answers what it
     has, makes a snapshot and ends.

@@ -23,6 +23,8 @@ COMPONENTS: dict[str, type[Component]] = {
     "sparsify": Sparsify,
     "scale": Scale,
 }
+COMMON = ("Spring", "Linear", "PARegressor", "FLLS", "OLSF", "PAA", "MPAA", "OLVF", "FESL")
+"""The learners that an error message lists."""
 WORDS = {"True": True, "False": False, "none": None, "None": None, "inf": math.inf}
 
 
@@ -57,8 +59,9 @@ def _spelled(name: str) -> str:
     alike = [one for one in known() if one.lower() == name.lower()]
     if len(alike) == 1:
         return alike[0]
-    near = difflib.get_close_matches(name, known(), n=3, cutoff=0.4)
-    cure = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known())}."
+    near = difflib.get_close_matches(name, known(), n=3, cutoff=0.6)
+    listed = f"there are {', '.join(COMMON)}, and the papers' names (Python: headwater.names())."
+    cure = f"did you mean {' or '.join(near)}?" if near else listed
     raise Mistake(f"--learner: there is no learner {name!r}; {cure}")
 
 

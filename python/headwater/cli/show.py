@@ -18,7 +18,7 @@ from headwater.learners.model_file import write_header
 @top_option
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def show(model: Path, top: int, as_json: bool) -> None:
-    """Show a saved model: its learner, its counters, its largest weights."""
+    """Show a model: its learner, its counters, its largest weights."""
     learner = read_model(model)
     header = json.loads(write_header(type(learner).__name__, learner.parameters()))
     told = {

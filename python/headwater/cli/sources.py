@@ -1,5 +1,6 @@
 """What `run`, `predict`, `show` and `diff` read: files of events and models."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,12 +9,15 @@ from typing import Any
 import click
 
 from headwater.cli.mistakes import Mistake, disk
-from headwater.errors import LabelError, ParameterError
+from headwater.errors import EventFileError, LabelError, ParameterError
 from headwater.inputs.columns import Columns
 from headwater.inputs.files import SUFFIXES, EventFile
 from headwater.inputs.files import open as open_file
 from headwater.learners.base import Learner, load
+from headwater.parameters import did_you_mean
 
+NO_COLUMN = re.compile("there is no column '([^']*)'; its header has (.*)\\.$")
+"""The sentence of the core, which does not look for the nearest name."""
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 
 format_option = click.option(
@@ -68,6 +72,18 @@ def open_events(file: str, form: Any, columns: Columns, on_error: Any) -> EventF
     return events
 
 
+def explained(error: EventFileError) -> str:
+    """The sentence of an error; of a column that is not there, with the nearest that is."""
+    text = str(error)
+    missing = NO_COLUMN.search(text)
+    if missing is None:
+        return text
+    if missing[1] == "y":
+        return f"{text} --label NAME says which one is the label."
+    near = did_you_mean(missing[1], re.findall("'([^']*)'", missing[2]))
+    return f"{text.removesuffix('.')}{near}"
+
+
 @contextmanager
 def reading(file: EventFile) -> Iterator[None]:
     """Turn errors while reading a file into messages for the command line."""
@@ -79,6 +95,8 @@ def reading(file: EventFile) -> Iterator[None]:
             raise
         cure = "--set classes=NEGATIVE,POSITIVE, or --set multiclass=true for several"
         raise Mistake(f"{error} On the command line: {cure}.") from error
+    except EventFileError as error:
+        raise Mistake(explained(error)) from error
     except ModuleNotFoundError as error:
         if error.name != "pyarrow":
             raise

@@ -32,22 +32,16 @@ def study(
     pdf: bool,
     ranks: bool,
 ) -> None:
-    """Run a study of your own: data sets, streams, learners, label rates in a TOML file.
+    """Run a study: data sets, streams, learners and label rates.
 
     FILE is a TOML file, or the name of a study that comes with the package. A study that was
     stopped continues where it stopped.
     """
     from headwater.studies.own_modules import make_importable
     from headwater.studies.plan_file import read_study
-    from headwater.studies.study import Extras, is_there, packaged
+    from headwater.studies.study import Extras, is_there, plan_path
 
-    known = packaged()
-    path = known.get(file, Path(file))
-    if not path.is_file():
-        raise ParameterError(
-            f"study: there is no file {file}, and no packaged study of that name; there are"
-            f" {', '.join(known)}."
-        )
+    path = plan_path(file)
     plan = read_study(path)
     make_importable(plan, path.resolve().parent)
     if repeats is not None:

@@ -90,7 +90,7 @@ def work(
     dead: str | None,
     **options: Any,
 ) -> None:
-    """Take events from Kafka or MQTT: predict each, send questions, learn from answers.
+    """Take events from Kafka or MQTT, send questions, learn answers.
 
     Start as many as you like with the same group: they share the partitions. Each may be killed at
     any moment; no event is lost or decided twice. Stop it by Ctrl-C or SIGTERM.

@@ -18,7 +18,7 @@ from headwater.evaluation.held_out import held_out, learner_of, scores_for, spar
 from headwater.evaluation.rows import as_rows, stretch
 from headwater.evaluation.scores import ClassScores, Scores
 from headwater.learners.base import Learner
-from headwater.parameters import COUNT, checked, did_you_mean
+from headwater.parameters import COUNT, brief, checked, did_you_mean
 from headwater.session import Session
 from headwater.streams.base import Stream, events_of
 from headwater.streams.table import labels_of
@@ -259,7 +259,7 @@ def _length(owner: str, stream: Any) -> int:
     elif isinstance(stream, Stream):
         length = len(stream)
     else:
-        raise ParameterError(f"{owner}: stream must be a stream or (X, y), got {stream!r}.")
+        raise ParameterError(f"{owner}: stream must be a stream or (X, y), got {brief(stream)}.")
     if length == 0:
         raise EventError(f"{owner}: the stream must have at least one event, got none.")
     return length

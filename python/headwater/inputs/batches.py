@@ -108,9 +108,20 @@ def _numbers(values: Any) -> NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError):
         pass  # ragged, nested, beyond the floats
     raise EventError(
-        "X: expected a two-dimensional array of numbers, or a sparse matrix with indptr, indices"
-        f" and data, got {type(values).__name__} of something else."
+        "X: expected numbers in rows and columns (an array or a sparse matrix), a DataFrame or a"
+        f" list of dicts, got {_kind_of(values)}."
     )
+
+
+def _kind_of(values: Any) -> str:
+    """What came instead of a batch, and what makes one of it."""
+    if isinstance(values, Mapping):
+        return "one dict; put events into a list, or columns into a DataFrame"
+    if isinstance(values, Iterator):
+        return f"a {type(values).__name__}; list(...) makes a list of it"
+    if isinstance(values, np.ndarray):
+        return f"an array of {values.dtype}; a DataFrame can hold text"
+    return f"a {type(values).__name__} that holds something else"
 
 
 def events_of(rows: Arrays, names: ColumnNames | None) -> Iterator[dict[Name, float]]:

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 from headwater import _core
 from headwater.errors import EventError, ParameterError
 from headwater.inputs import frames
+from headwater.parameters import check_parameters
 from headwater.types import Id, Label, Rows
 
 TimeFeature: TypeAlias = Literal["hour", "weekday", "since_last"]
@@ -87,6 +88,10 @@ class Columns:
     ngrams: int = 1
     decimal: str | None = None
     units: Mapping[str, str] = field(default_factory=dict)
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        check_parameters(cls, given)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for name in SINGLE:

@@ -16,6 +16,7 @@ from headwater.errors import ParameterError
 from headwater.inputs.columns import Columns
 from headwater.inputs.findings import Finding
 from headwater.inputs.records import EventBatch, Record, Source
+from headwater.parameters import brief, did_you_mean
 from headwater.types import Id, Label, Name, Rows
 
 Format: TypeAlias = Literal["svmlight", "vw", "jsonl", "csv", "tsv", "parquet", "arrow"]
@@ -228,7 +229,10 @@ def open(
     if format is None:
         format = _by_name(os.fspath(path))
     elif format not in known:
-        raise ParameterError(f"open: format must be one of {', '.join(known)}, got {format!r}.")
+        raise ParameterError(
+            f"open: format must be one of {', '.join(known)},"
+            f" got {brief(format)}{did_you_mean(format, known)}"
+        )
     if on_error not in ("raise", "skip"):
         raise ParameterError(f"open: on_error must be 'raise' or 'skip', got {on_error!r}.")
     for parameter, value in (("label", label), ("id", id)):

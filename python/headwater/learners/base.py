@@ -7,7 +7,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,29 @@ from headwater.learners.model_file import read_header, write_header
 from headwater.learners.parts import Parts
 from headwater.learners.shared_parameters import shares
 from headwater.learners.whole_file import write_file
-from headwater.parameters import CLASSES, SEED, check_fields, check_parameters, whole_from
+from headwater.parameters import (
+    CLASSES,
+    SEED,
+    brief,
+    check_fields,
+    check_parameters,
+    did_you_mean,
+    whole_from,
+)
 from headwater.register import FeatureFinding, Register, findings_of
 from headwater.rules.component import shown
 from headwater.types import Event, Explanation, Features, FileRun, Label, Task, Trace
+
+_OF_SCIKIT_LEARN = {
+    "fit": "learn_many(X, y) learns a batch",
+    "partial_fit": "learn_many(X, y) learns a batch",
+    "predict": "predict_one(event) or predict_many(X) predicts",
+    "predict_proba": "predict_proba_one(event) or predict_proba_many(X) gives probabilities",
+    "decision_function": "margin_one(event) or margin_many(X) gives margins",
+    "score": "headwater.evaluation.held_out(learner, X, y) scores a learner",
+    "coef_": "weights() gives the weights by name",
+}
+_ESTIMATORS = "Estimators for scikit-learn are in headwater.adapters.sklearn."
 
 
 @shares
@@ -60,7 +79,24 @@ class Learner(_core.Learner):
 
     def __new__(cls, *args: Any, **given: Any) -> Self:
         check_parameters(cls, given, cls._owner)
+        fields = list(getattr(cls, "__dataclass_fields__", ()))
+        if args and fields and "__dataclass_fields__" in vars(cls):
+            kind = cls._owner or cls.__name__
+            raise TypeError(f"{kind}: parameters are given by name, such as {fields[0]}=...")
         return super().__new__(cls)
+
+    if not TYPE_CHECKING:  # else every name would pass as an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """The sentence about an attribute that does not exist."""
+            kind = type(self).__name__
+            if name.startswith("_"):
+                raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+            if name in _OF_SCIKIT_LEARN:
+                cure = f"; {_OF_SCIKIT_LEARN[name]}. {_ESTIMATORS}"
+            else:
+                cure = did_you_mean(name, [known for known in dir(self) if known[0] != "_"])
+            raise AttributeError(f"{kind}: there is no {name!r}{cure}")
 
     def __init__(self) -> None:
         raise ParameterError(
@@ -651,6 +687,14 @@ def _file_run(
     """The core's result of a run over a file."""
     told = {"problems": tuple(problems), "findings": tuple(findings), "units": tuple(units)}
     return FileRun(*counts, **told)  # type: ignore[arg-type]
+
+
+def check_learner(owner: str, value: object) -> None:
+    """Refuse what is no learner."""
+    if not isinstance(value, Learner):
+        called = isinstance(value, type) and issubclass(value, Learner)
+        cure = f"; write {value.__name__}()" if called else ""  # type: ignore[attr-defined]
+        raise ParameterError(f"{owner}: learner must be a learner, got {brief(value)}{cure}.")
 
 
 def load(path: str | os.PathLike[str]) -> Learner:

@@ -36,7 +36,27 @@ def learner(cls: C, *, frozen: bool = True) -> C:
     made: Any = dataclasses.dataclass(frozen=frozen, kw_only=True, eq=False, repr=False)(cls)
     order = [field.name for field in dataclasses.fields(made)]
     made.__doc__ = with_parameters(cls.__doc__, described, order)
+    if frozen:
+        _say_that_parameters_are_fixed(made)
     return made  # type: ignore[no-any-return]
+
+
+def _say_that_parameters_are_fixed(made: type) -> None:
+    """Replace the dataclass's own sentence about an attribute that cannot be set."""
+    set_attribute: Any = made.__setattr__
+
+    def refuse(self: object, name: str, value: object) -> None:
+        try:
+            set_attribute(self, name, value)
+        except dataclasses.FrozenInstanceError:
+            kind = type(self).__name__
+            raise dataclasses.FrozenInstanceError(
+                f"{kind}: {name} cannot be changed; make another learner, {kind}({name}=...)."
+                if name in getattr(self, "__dataclass_fields__", ())
+                else f"{kind}: {name!r} is no attribute that can be set."
+            ) from None
+
+    made.__setattr__ = refuse  # type: ignore[assignment, method-assign]
 
 
 def shared_defaults(cls: type) -> dict[str, Any]:

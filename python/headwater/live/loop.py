@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from headwater._core import ARITHMETIC
 from headwater.errors import EventError, JournalError, LabelError, NoSuchError, ParameterError
-from headwater.learners.base import Learner
+from headwater.learners.base import Learner, check_learner
 from headwater.live import database as db
 from headwater.live import reading
 from headwater.live.allowance import Allowance, AllowanceStatus
@@ -183,8 +183,8 @@ class Loop:
         chosen: Mapping[str, Any],
         allowance: Allowance | None = None,
     ) -> None:
-        if learner is not None and not isinstance(learner, Learner):
-            raise ParameterError(f"live.open: learner must be a learner, got {learner!r}.")
+        if learner is not None:
+            check_learner("live.open", learner)
         self._writer = writer
         self.stream = stream
         if any(one.name == stream for one in writer.streams):

@@ -5,7 +5,7 @@ import math
 from typing import Any, ClassVar, Self
 
 from headwater.errors import ParameterError
-from headwater.parameters import check_fields, check_parameters, did_you_mean
+from headwater.parameters import brief, check_fields, check_parameters, did_you_mean
 
 
 def shown(value: object) -> str:
@@ -46,7 +46,12 @@ class Component:
         words = {sub.word: sub for sub in cls.__subclasses__()}
         if isinstance(value, str) and value in words:
             return words[value]()
+        cure = did_you_mean(value, words)
+        if isinstance(value, type) and issubclass(value, cls):
+            cure = f"; write {cls.kind}.{value.__name__}()."
+        elif isinstance(value, (int, float)) and "budget" in words:
+            cure = f"; a share of the labels is written query.Budget({value!r})."
         raise ParameterError(
             f"{owner}: {cls.kind} must be one of {', '.join(map(repr, words))}"
-            f" or a value of headwater.{cls.kind}, got {value!r}{did_you_mean(value, words)}"
+            f" or a value of headwater.{cls.kind}, got {brief(value)}{cure}"
         )

@@ -6,9 +6,9 @@ difference between the largest and the second largest score.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from headwater.parameters import ABOVE_ZERO, RATE, whole_from
+from headwater.parameters import ABOVE_ZERO, RATE, no_such_name, whole_from
 from headwater.rules.component import Component
 
 
@@ -195,3 +195,9 @@ class Quantile(Query):
 
     word = "quantile"
     rate: Annotated[float, RATE] = 0.05
+
+
+if not TYPE_CHECKING:
+    __getattr__ = no_such_name(
+        "headwater.query", [rule.__name__ for rule in Query.__subclasses__()]
+    )

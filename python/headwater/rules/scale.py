@@ -5,7 +5,9 @@ keeps running statistics of every event, labelled or not.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from headwater.parameters import no_such_name
 from headwater.rules.component import Component
 
 
@@ -33,3 +35,9 @@ class Running(Scale):
     """
 
     word = "running"
+
+
+if not TYPE_CHECKING:
+    __getattr__ = no_such_name(
+        "headwater.scale", [rule.__name__ for rule in Scale.__subclasses__()]
+    )

@@ -5,9 +5,9 @@ A dropped weight is set to 0; its feature stays known, and a later update may ch
 
 from dataclasses import dataclass
 from math import inf
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from headwater.parameters import ABOVE_ZERO, SHARE, whole_from
+from headwater.parameters import ABOVE_ZERO, SHARE, no_such_name, whole_from
 from headwater.rules.component import Component
 
 
@@ -78,3 +78,9 @@ class KeepCount(Sparsify):
     word = "keep_count"
     count: Annotated[int, whole_from(1, bits=32)] = 10
     l2_radius: Annotated[float, ABOVE_ZERO] = inf
+
+
+if not TYPE_CHECKING:
+    __getattr__ = no_such_name(
+        "headwater.sparsify", [rule.__name__ for rule in Sparsify.__subclasses__()]
+    )

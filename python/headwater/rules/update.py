@@ -8,7 +8,7 @@ Weight Vectors* (2009); Dredze et al., *Confidence-Weighted Linear Classificatio
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from headwater.parameters import (
     ABOVE_ZERO,
@@ -16,6 +16,7 @@ from headwater.parameters import (
     INSIDE,
     NOT_NEGATIVE,
     Limit,
+    no_such_name,
     number,
     read_number,
     whole_from,
@@ -330,3 +331,9 @@ def by_word(word: PassiveAggressive | Literal["perceptron"], C: float) -> Update
             return PA2(C)
         case "perceptron":
             return Perceptron()
+
+
+if not TYPE_CHECKING:
+    __getattr__ = no_such_name(
+        "headwater.update", [rule.__name__ for rule in Update.__subclasses__()]
+    )

@@ -1,5 +1,8 @@
 """Streams of labelled events whose features come and go; every iteration gives the same events."""
 
+from typing import TYPE_CHECKING
+
+from headwater.parameters import no_such_name
 from headwater.streams.base import Stream
 from headwater.streams.capricious import Capricious
 from headwater.streams.dying import Dying
@@ -37,3 +40,6 @@ __all__ = [
     "Vanishing",
     "Varying",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = no_such_name("headwater.streams", __all__)

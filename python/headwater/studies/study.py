@@ -23,6 +23,7 @@ from headwater._core import __version__
 from headwater.display import html
 from headwater.errors import ParameterError
 from headwater.learners.whole_file import write_file
+from headwater.parameters import did_you_mean
 from headwater.studies.comparison import our_cell
 from headwater.studies.executor import Progress, available, execute
 from headwater.studies.figures import as_pdf, as_svg, drawings
@@ -61,6 +62,19 @@ def packaged() -> dict[str, Path]:
     """
     folder = Path(str(resources.files("headwater.studies") / "plans"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def plan_path(file: str | os.PathLike[str]) -> Path:
+    """The TOML file that is meant: a path, or the name of a study of the package."""
+    name, known = os.fspath(file), packaged()
+    path = known.get(name, Path(name))
+    if not path.is_file():
+        listed = f"; the package has {', '.join(known)}."
+        raise ParameterError(
+            f"study: there is no file {name}, and no study of that name"
+            f"{did_you_mean(name, known, listed)}"
+        )
+    return path
 
 
 def studies_of(paper: str, table: int | None = None) -> list[Study]:
@@ -195,13 +209,7 @@ def run_study(
     jobs
         Number of processes; the results do not depend on it.
     """
-    known = packaged()
-    path = known.get(os.fspath(file), Path(file))
-    if not path.is_file():
-        raise ParameterError(
-            f"study: there is no file {os.fspath(file)}, and no packaged study of that name; there"
-            f" are {', '.join(known)}."
-        )
+    path = plan_path(file)
     study = read_study(path)
     make_importable(study, path.resolve().parent)
     if repeats is not None:
