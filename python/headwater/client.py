@@ -18,11 +18,11 @@ try:
 except ImportError:  # pragma: no cover
     raise ImportError('headwater.Client needs pip install "headwater[client]".') from None
 
-from headwater.errors import HeadwaterError, ServiceRefusedError
+from headwater.errors import EventError, HeadwaterError, ServiceRefusedError
 from headwater.types import Event, Id, Label
 
-RETRIED = (429, 503)
-"""Statuses after which nothing was taken and a later try may succeed."""
+RETRIED = (429, 502, 503, 504)
+"""Statuses after which a later try may succeed; 502 and 504 are those of a proxy in between."""
 T = TypeVar("T")
 
 
@@ -62,7 +62,12 @@ def _send(
 ) -> _Work[SentEvent]:
     body = _event(x, _new_id() if id is None else id, label, group)
     reply = yield _Request("POST", f"/v1/streams/{stream}/events", body)
-    return SentEvent(**reply)
+    return _sent(reply)
+
+
+def _sent(reply: Mapping[str, Any]) -> SentEvent:
+    """A newer service may say more."""
+    return SentEvent(*(reply[name] for name in SentEvent._fields))
 
 
 def _send_many(
@@ -75,12 +80,17 @@ def _send_many(
     read = list(events)
     known = [_new_id() for _ in read] if ids is None else list(ids)
     given = [None] * len(read) if labels is None else list(labels)
+    if not len(read) == len(known) == len(given):
+        raise EventError(
+            f"send_many: expected an id and a label for {len(read)} events, got {len(known)} ids"
+            f" and {len(given)} labels."
+        )
     bodies = [_event(x, id, y, None) for x, id, y in zip(read, known, given, strict=True)]
     done: list[SentEvent | HeadwaterError] = []
     for start in range(0, len(bodies), batch):
         body = bodies[start : start + batch]
         replies = yield _Request("POST", f"/v1/streams/{stream}/events", body)
-        done += [_refused(200, one) if "error" in one else SentEvent(**one) for one in replies]
+        done += [_refused(200, one) if "error" in one else _sent(one) for one in replies]
     return done
 
 
@@ -91,7 +101,7 @@ def _predict(stream: str, x: Event) -> _Work[Label | None]:
 
 
 def _label(stream: str, event: Id, label: Label) -> _Work[str]:
-    body = {"event": event, "label": label}
+    body = {"event": event, "label": _plain(label)}
     reply = yield _Request("POST", f"/v1/streams/{stream}/labels", body)
     return str(reply["state"])
 
@@ -105,7 +115,7 @@ def _lease(stream: str, by: str, n: int) -> _Work[list[dict[str, Any]]]:
 
 
 def _answer(question: str, label: Label, by: str, key: str) -> _Work[str]:
-    body = {"label": label, "by": by, "key": key or _new_id()}
+    body = {"label": _plain(label), "by": by, "key": key or _new_id()}
     reply = yield _Request("POST", f"/v1/questions/{quote(question)}/answer", body)
     return str(reply["state"])
 
@@ -368,17 +378,22 @@ def _new_id() -> str:
 def _event(x: Event, id: Id, label: Label | None, group: str | None) -> dict[str, Any]:
     body: dict[str, Any] = {"features": _features(x), "id": id}
     if label is not None:
-        body["label"] = label
+        body["label"] = _plain(label)
     if group is not None:
         body["group"] = group
     return body
 
 
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: NumPy's numbers are numbers."""
+    return value.item() if hasattr(value, "item") else value
+
+
 def _features(x: Mapping[Any, Any]) -> dict[str, Any]:
-    """The features as JSON has them: NaN is absent, NumPy's numbers are numbers."""
+    """The features as JSON has them: NaN is absent."""
     features = {}
     for name, value in x.items():
-        plain = value.item() if hasattr(value, "item") else value
+        plain = _plain(value)
         if plain is not None and plain == plain:
             features[str(name)] = plain
     return features
@@ -387,20 +402,42 @@ def _features(x: Mapping[Any, Any]) -> dict[str, Any]:
 def _content(request: _Request) -> dict[str, Any]:
     if request.body is None:
         return {}
-    content = json.dumps(request.body, allow_nan=False).encode()
+    try:
+        content = json.dumps(request.body, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise EventError(
+            f"client: expected values that are numbers, texts, bools or None, got others: {error}."
+        ) from None
     return {"content": content, "headers": {"Content-Type": "application/json"}}
 
 
 def _read(status: int, content: bytes) -> Any:
-    reply = json.loads(content) if content else None
+    try:
+        reply = json.loads(content) if content else None
+    except ValueError:
+        raise _foreign(status, content) from None
     if status >= 400:
         raise _refused(status, reply)
     return reply
 
 
 def _refused(status: int, reply: Any) -> ServiceRefusedError:
-    error = reply["error"]
-    return ServiceRefusedError(error["message"], error["code"], status)
+    try:
+        error = reply["error"]
+        return ServiceRefusedError(error["message"], error["code"], status)
+    except (TypeError, KeyError):
+        return _foreign(status, json.dumps(reply).encode())
+
+
+def _foreign(status: int, content: bytes) -> ServiceRefusedError:
+    """A reply that is not the service's, as that of a proxy."""
+    said = " ".join(content.decode(errors="replace").split())[:100]
+    return ServiceRefusedError(
+        f"expected a reply of the service, got status {status} with {said!r}; is the address right,"
+        " and the service behind its proxy up?",
+        "unreachable",
+        status,
+    )
 
 
 def _unreachable(url: str, error: Exception, tries: int) -> ServiceRefusedError:

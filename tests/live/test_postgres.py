@@ -12,6 +12,7 @@ import sqlalchemy as sa
 import headwater as hw
 from headwater.errors import HeldError, JournalError
 from headwater.live import database as db
+from headwater.live import reading
 from live import plan, postgres
 from live.test_kills import kill_often
 from live.test_past import live, run_by_hand
@@ -112,6 +113,34 @@ def test_one_writer_and_a_fence(url: str) -> None:
             loop.receive({"a": 1.0}, id=2)
         with pytest.raises(HeldError):
             loop.close()
+
+
+def test_a_connection_that_breaks_in_a_commit_leaves_it_open_whether_it_was_taken(url: str) -> None:
+    with hw.live.open(url, learner=hw.PAA()) as loop:
+        loop.receive({"a": 1.0}, id=1)
+        writer = loop._writer
+        commit = writer.database.engine.dialect.do_commit
+
+        def break_after(connection: Any) -> None:
+            writer.database.engine.dialect.do_commit = commit  # type: ignore[method-assign]
+            commit(connection)
+            raise writer.database.engine.dialect.loaded_dbapi.OperationalError("it was cut")
+
+        writer.database.engine.dialect.do_commit = break_after  # type: ignore[assignment,method-assign]
+        with pytest.raises(JournalError, match=r"cut\. Whether this was taken is not known; sent"):
+            loop.receive({"a": 2.0}, id=2)
+        assert loop.receive({"a": 2.0}, id=2).repeated
+        assert loop.status().events == 2
+
+
+def test_a_reader_sees_one_moment_whatever_is_committed_meanwhile(url: str) -> None:
+    with hw.live.open(url, learner=hw.PAA()) as loop:
+        loop.receive({"a": 1.0}, id=1)
+        with loop._writer.database.reading() as connection:
+            head, _ = reading.news(connection, 1, 0, 10)
+            loop.receive({"b": 1.0}, id=2)
+            assert reading.news(connection, 1, 0, 10)[0] == head
+        assert len(loop.news(0)[0]) == 2
 
 
 def test_a_backup_of_a_server_is_a_file_and_goes_back(url: str, tmp_path: Path) -> None:

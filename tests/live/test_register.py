@@ -1,8 +1,12 @@
 """The register of a live stream: part of the model, replayed and corrected with it."""
 
+import threading
 from pathlib import Path
 
+import pytest
+
 import headwater as hw
+from headwater.errors import JournalError
 from headwater.register import FeatureFinding
 
 
@@ -32,6 +36,32 @@ def test_findings_are_told_after_their_commit_and_are_there_after_a_restart(tmp_
         assert plant.register.to_bytes() == alone.to_bytes()
     with hw.live.read(tmp_path / "plant.db") as reader:
         assert reader.learner(250).register.events == 250
+
+
+def test_what_goes_wrong_after_a_commit_is_no_error_of_those_who_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[Exception] = []
+    shown: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", shown.append)
+
+    def tell(finding: FeatureFinding) -> None:
+        try:
+            plant.receive({"a": 1.0})  # by the thread that would carry it out
+        except JournalError as error:
+            said.append(error)
+        raise ZeroDivisionError
+
+    with hw.live.open(tmp_path / "plant.db", learner=hw.Spring(track=True)) as plant:
+        plant.on_finding(tell)
+        for id, x, time in events(300):
+            assert not plant.receive(x, id=id, time=time).repeated
+        assert plant.status().events == 300
+        assert plant.failure is None
+    assert [str(error).partition(": ")[2][:44] for error in said] == 2 * [
+        "the thread that writes cannot wait for itsel"
+    ]
+    assert [one.exc_type for one in shown] == [ZeroDivisionError] * 2
 
 
 def test_an_event_that_is_removed_is_not_in_the_register(tmp_path: Path) -> None:

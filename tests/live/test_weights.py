@@ -87,5 +87,5 @@ def test_a_deleted_stream_leaves_no_weights(tmp_path: Path) -> None:
             number = reader.number
             assert reader.weights()
         north.delete()
-        with hw.live.read(path) as reader, reader.reading() as connection:
+        with hw.live.read(path) as reader, reader.database.reading() as connection:
             assert weights.read_weights(connection, number) == []

@@ -133,7 +133,7 @@ def test_a_stream_is_made_changed_and_deleted(one: Running, database: str) -> No
     assert code(one.admin.get("/v1/streams/north")) == (404, "not_found")
     assert [stream["name"] for stream in one.admin.get("/v1/streams").json()] == ["main"]
     assert code(one.admin.delete("/v1/streams/main")) == (422, "bad_parameter")
-    with hw.live.read(database) as reader, reader.reading() as connection:
+    with hw.live.read(database) as reader, reader.database.reading() as connection:
         for table in ("facts", "bodies", "names", "streams", "snapshots"):
             found = connection.exec_driver_sql(f"SELECT DISTINCT stream FROM {table}").scalars()
             assert set(found) <= {1}, table

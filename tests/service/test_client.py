@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import headwater as hw
 from headwater import client as client_module
+from headwater.errors import EventError
 from service.process import Served, free_port
 
 
@@ -110,6 +112,70 @@ def test_a_retry_carries_the_same_id_though_none_was_given(monkeypatch: pytest.M
     assert len(bodies) == 3
     assert len(set(bodies)) == 1
     assert b'"id"' in bodies[0]
+
+
+@contextmanager
+def answering(*replies: tuple[int, bytes]) -> Iterator[str]:
+    """A server that gives these replies in turn, whatever it is asked."""
+    left = list(replies)
+
+    class Scripted(BaseHTTPRequestHandler):
+        """Status and body from the list."""
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            status, reply = left.pop(0)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(reply)
+
+        def log_message(self, *args: Any) -> None:
+            """Nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Scripted)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_proxy_whose_service_restarts_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "_pause", lambda attempt: 0.0)
+    page = b"<html><h1>502 Bad Gateway</h1></html>"
+    good = b'{"prediction": true, "margin": 1.0, "probabilities": null, "of a newer service": 1}'
+    with answering((502, page), (504, page), (200, good)) as url, hw.Client(url, "t") as plant:
+        assert plant.predict({"x": 1.0}) is True
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (404, b"<html>no such page</html>", "status 404 with '<html>no such page</html>'"),
+        (200, b"<html>log in</html>", "status 200"),
+        (403, b'{"detail": "of another program"}', "status 403"),
+        (502, b"<html>down</html>", "status 502.*behind its proxy"),
+    ],
+)
+def test_a_reply_of_another_program_is_said(status: int, body: bytes, said: str) -> None:
+    with (
+        answering((status, body)) as url,
+        hw.Client(url, "t", tries=1) as plant,
+        pytest.raises(hw.errors.ServiceRefusedError, match=said) as refused,
+    ):
+        plant.predict({"x": 1.0})
+    assert (refused.value.code, refused.value.status) == ("unreachable", status)
+
+
+def test_what_cannot_be_sent_is_said_before_it_is() -> None:
+    with hw.Client(f"http://127.0.0.1:{free_port()}", "t", tries=1) as plant:
+        for x in ({"x": float("inf")}, {"x": object()}):
+            with pytest.raises(EventError, match="expected values that are numbers, texts"):
+                plant.send(x)
+        with pytest.raises(EventError, match="an id and a label for 2 events, got 1 ids and 2"):
+            plant.send_many([{"x": 1.0}, {"x": 2.0}], ids=["a"])
 
 
 def test_a_token_is_not_shown() -> None:

@@ -234,6 +234,17 @@ class Database:
             yield connection
 
     @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that sees what is committed now, and nothing that comes later."""
+        options: dict[str, Any] = {"read_only": True}
+        if not self.is_sqlite:  # whose transactions would see each other's commits
+            options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        with self.connect() as connection:
+            connection = connection.execution_options(**options)
+            with connection.begin():
+                yield connection
+
+    @contextmanager
     def said(self) -> Iterator[None]:
         """Raise errors of the database as one sentence."""
         try:

@@ -155,13 +155,8 @@ class Desk:
     def people(self) -> list[PersonStatus]:
         """Everybody who has answered: pace, agreement with others, cards that were known."""
         journal = self._live.journal
-
-        def read(connection: Connection) -> list[PersonStatus]:
-            journal.flush(connection)
-            return people_status(connection, journal.stream, journal.history)
-
-        found: list[PersonStatus] = self._do(read)
-        return found
+        with self._live.writer.database.reading() as connection:
+            return people_status(connection, journal.stream)
 
     # Parts
 

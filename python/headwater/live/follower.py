@@ -60,12 +60,10 @@ def main() -> None:
     task = json.load(sys.stdin)
     database = Database(task["url"])
     began = time.perf_counter()
-    with database.connect() as connection:
-        connection = connection.execution_options(read_only=True)
-        with connection.begin():
-            history = History.read(connection, task["stream"])
-            replayer = begin_replay(database, connection, task["stream"], history, task["fact"])
-            replayer.catch_up(connection, task["fact"])
+    with database.reading() as connection:
+        history = History.read(connection, task["stream"])
+        replayer = begin_replay(database, connection, task["stream"], history, task["fact"])
+        replayer.catch_up(connection, task["fact"])
     store = SnapshotStore(database)
     made = write_learner(store, task["stream"], task["fact"], replayer.learner)
     print(json.dumps(made._replace(seconds=time.perf_counter() - began)))

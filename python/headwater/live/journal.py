@@ -50,6 +50,8 @@ from headwater.live.snapshots import SnapshotStore
 from headwater.live.writer import Call, Refused
 from headwater.types import Id, Label
 
+MOST_DECISIONS = 10_000
+"""Decisions of open questions that are in memory at most; all of them are in the database."""
 WAITING = ("open", "answered", "reopening", "disputed")
 """The states of questions whose frozen inputs may still be needed."""
 ClockKind = Literal["system", "events"]
@@ -328,6 +330,8 @@ class Journal:
             self.queue.add(OpenQuestion(number, self.time, sure, digest, group))
             self.set_question(number, "open", None)
             self.open[number] = decision
+            if len(self.open) > MOST_DECISIONS and self.is_settled.is_set():
+                del self.open[next(iter(self.open))]
         if label is not None:
             self._learn(decision, label)
         if key is not None:
@@ -554,6 +558,8 @@ class Journal:
 
     def check_label(self, label: Label) -> None:
         """Refuse a label that the learner could not learn after those that it has learned."""
+        if self._has_learned(label):
+            return
         rehearsal = learner_of(header_of(self.learner))
         try:
             if self.learner.task == "binary":
@@ -567,6 +573,16 @@ class Journal:
             rehearsal.learn_one({"x": 1.0}, label)
         except LabelError as error:
             raise Refused(error) from None
+
+    def _has_learned(self, label: Label) -> bool:
+        """Whether the learner has learned this label, in this form."""
+        if self.learner.task == "regression":
+            return False
+        known = self.learner.labels
+        if self.learner.task == "binary":
+            counts = self.learner._learned_of_each()
+            known = tuple(one for one, count in zip(known, counts, strict=True) if count)
+        return any(one == label and type(one) is type(label) for one in known)
 
     def set_question(self, number: int, state: str, answer: int | None) -> None:
         self._questions[number] = (state, answer)

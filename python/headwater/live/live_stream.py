@@ -33,12 +33,10 @@ class LiveStream:
 
     def recover(self) -> None:
         """Make the learner anew from what is on disk."""
-        with self.writer.database.connect() as connection:
-            connection = connection.execution_options(read_only=True)
-            with connection.begin():
-                replayer = self.journal.recover(connection)
-                self.past.recovered(connection, replayer)
-                self.maker.recovered(connection)
+        with self.writer.database.reading() as connection:
+            replayer = self.journal.recover(connection)
+            self.past.recovered(connection, replayer)
+            self.maker.recovered(connection)
 
     def begin(self, connection: Connection, jobs: list[Job]) -> None:
         self.journal.begin(connection, [key for job in jobs for key in job.keys])

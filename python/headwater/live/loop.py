@@ -4,8 +4,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -339,6 +338,22 @@ class Loop:
         given = _label(label)
         return self._do(lambda c: self._live.label(c, self._event(c, event), given))
 
+    def label_many(self, labels: Iterable[tuple[Id, Label]]) -> list[Answered | Exception]:
+        """`label` for many events with one commit; one that is refused gives its error."""
+        given = [(event, _label(label)) for event, label in labels]
+
+        def take(connection: Connection) -> list[Answered | Exception]:
+            done: list[Answered | Exception] = []
+            for event, label in given:
+                try:
+                    target = self._event(connection, event)
+                    done.append(self._live.label(connection, target, label))
+                except Refused as refused:
+                    done.append(refused.args[0])
+            return done
+
+        return self._do(take)
+
     def question_of(self, event: Id) -> int:
         """The number of the question about an event, by its id (`"#17"` is that of fact 17)."""
         return self._do(lambda c: self._event(c, event))
@@ -425,14 +440,14 @@ class Loop:
                 f'quality: window must be "day", "week", "reset" or None, got {window!r}.'
             )
         journal = self._journal
-        with self._reading() as connection:
+        with self._writer.database.reading() as connection:
             return quality(connection, journal.stream, window, journal.now)
 
     def quality_curve(self, points: int = 60) -> list[Quality]:
         """The quality over time: points at equal distances, each over the six distances before."""
         if isinstance(points, bool) or not isinstance(points, int) or points < 1:
             raise ParameterError(f"quality_curve: points must be from 1, got {points!r}.")
-        with self._reading() as connection:
+        with self._writer.database.reading() as connection:
             return quality_curve(connection, self._journal.stream, points)
 
     @property
@@ -463,23 +478,23 @@ class Loop:
 
     def status(self) -> StreamStatus:
         """Counts, quality with its interval, and the last facts."""
-        with self._reading() as connection:
+        with self._writer.database.reading() as connection:
             return reading.status(self._writer.database, connection, self._journal.stream)
 
     def weights(self) -> list[WeightsAt]:
         """The heaviest weights at the moments of snapshots, the oldest first."""
-        with self._reading() as connection:
+        with self._writer.database.reading() as connection:
             return read_weights(connection, self._journal.stream)
 
     def find(self, event: Id | list[Id]) -> EventRecord:
         """Everything about an event, by its id or by the first of several that there is."""
         journal = self._journal
-        with self._reading() as connection:
+        with self._writer.database.reading() as connection:
             return find_event(connection, journal.stream, journal.names, event)
 
     def question_answered_by(self, answer: int) -> int:
         """The question that an answer, by the number of its fact, is about."""
-        with self._reading() as connection:
+        with self._writer.database.reading() as connection:
             return question_of(connection, self._journal.stream, _number(answer))
 
     def news(self, after: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:
@@ -488,7 +503,7 @@ class Loop:
         At most `limit`, oldest first, without the content of events; and the number of the fact
         after which to ask again.
         """
-        with self._reading() as connection:
+        with self._writer.database.reading() as connection:
             return reading.news(connection, self._journal.stream, after, limit)
 
     # State
@@ -569,14 +584,6 @@ class Loop:
         self.close()
 
     # Parts
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        """A connection that sees what is committed."""
-        with self._writer.database.connect() as connection:
-            connection = connection.execution_options(read_only=True)
-            with connection.begin():
-                yield connection
 
     def _do(self, call: Callable[[Connection], T], keys: Sequence[str] = ()) -> T:
         done: T = self._writer.carry_out(Job(self._live, call, keys))

@@ -14,8 +14,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from headwater.errors import AnswerError, HeadwaterError, JournalError, LabelError, TooOldError
+from headwater.errors import AnswerError, LabelError, NoSuchError, TooOldError
 from headwater.live import database as db
+from headwater.live.database import Database
 from headwater.live.journal import ANSWERED, WAITING, Journal
 from headwater.live.reading import begin_replay
 from headwater.live.replay import History, Kind, Replayer, label_text
@@ -244,11 +245,9 @@ class Past:
         journal = self.journal
         try:
             while self._goes_on():
-                with journal.database.connect() as connection:
-                    connection = connection.execution_options(read_only=True)
-                    replayer = self._caught_up(connection)
+                replayer = self._caught_up(journal.database)
                 self.carry_out(partial(self._swap, replayer=replayer))
-        except HeadwaterError as error:
+        except Exception as error:
             self.failure = error  # the next recovery has the change in place
             self._is_replaying = False
 
@@ -257,14 +256,14 @@ class Past:
             self._is_replaying = not self.journal.is_settled.is_set()
             return self._is_replaying
 
-    def _caught_up(self, connection: Connection) -> Replayer:
-        journal = self.journal
+    def _caught_up(self, database: Database) -> Replayer:
+        stream = self.journal.stream
         self.replays += 1
-        with connection.begin():
-            history = History.read(connection, journal.stream)
-            replayer = begin_replay(journal.database, connection, journal.stream, history)
+        with database.reading() as connection:
+            history = History.read(connection, stream)
+            replayer = begin_replay(database, connection, stream, history)
         while True:
-            with connection.begin():  # a new one sees what has come since
+            with database.reading() as connection:  # a new one sees what has come since
                 if replayer.catch_up(connection) < NEAR:
                     return replayer
 
@@ -336,7 +335,7 @@ class Past:
         journal.flush(connection)
         found = sa.select(f.kind).where(f.stream == journal.stream, f.number == target)
         if connection.scalar(found) != Kind.EVENT or target in journal.history.removed:
-            raise Refused(JournalError(f"live: there is no event of fact {target}."))
+            raise Refused(NoSuchError(f"live: there is no event of fact {target}."))
         self._check_reach(connection, target)
 
     def _check_reach(self, connection: Connection, since: int) -> None:

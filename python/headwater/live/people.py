@@ -17,8 +17,9 @@ PAUSE = 600.0
 """Seconds; a longer time between two answers is no work."""
 
 
-def people_status(connection: Connection, stream: int, history: History) -> list[PersonStatus]:
+def people_status(connection: Connection, stream: int) -> list[PersonStatus]:
     """Everybody who has answered questions of a stream, by name."""
+    history = History.read(connection, stream)
     f, p = db.facts.c, db.people.c
     here = f.stream == stream
     undone = set(

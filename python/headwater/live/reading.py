@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import sqlalchemy as sa
@@ -72,38 +72,30 @@ class Reader:
     def __init__(self, url: str | os.PathLike[str], stream: str) -> None:
         self.database = Database(url)
         self.database.check()
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             self.number = stream_number(connection, self.database, stream)
-
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A connection that sees the database as it is now."""
-        with self.database.connect() as connection:
-            connection = connection.execution_options(read_only=True)
-            with connection.begin():
-                yield connection
 
     def status(self, last: int = 5) -> StreamStatus:
         """Counts, quality with its interval, and the last facts."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return status(self.database, connection, self.number, last)
 
     def quality(self, window: QualityWindow | None = None) -> Quality:
         """How often predictions are wrong, as `Loop.quality`; a window ends at the last fact."""
         f = db.facts.c
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             last = sa.select(sa.func.max(f.time)).where(f.stream == self.number)
             now = connection.scalar(last) or 0.0
             return quality(connection, self.number, window, now)
 
     def open_questions(self, most: int) -> list[OpenEvent]:
         """The open questions, in the order in which the desk hands them out."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return read_open(connection, self.number, most)
 
     def learner(self, fact: int | None = None) -> Learner:
         """The model after all facts, or after the first `fact` facts."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             history = History.read(connection, self.number)
             replayer = begin_replay(self.database, connection, self.number, history, fact)
             replayer.catch_up(connection, fact)
@@ -111,12 +103,12 @@ class Reader:
 
     def weights(self) -> list[WeightsAt]:
         """The heaviest weights at the moments of snapshots, the oldest first."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return read_weights(connection, self.number)
 
     def facts(self) -> Iterator[dict[str, Any]]:
         """Every fact in order, as a dict of what it holds; an event with its features."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             names = read_names(connection, self.number)
             for row in fact_rows(connection, self.number):
                 yield plain_fact(row, names)

@@ -125,8 +125,8 @@ class SnapshotMaker:
             self._bytes = snapshot.size
             moment = (snapshot.stream, snapshot.fact, journal.now)
             add_weights(journal.database, connection, *moment, heaviest)
+        journal.snapshots.sweep(connection, journal.stream)  # of those dropped before this commit
         self._prune(connection)
-        journal.snapshots.sweep(connection, journal.stream)
 
     def drop_wrong(self, connection: Connection) -> None:
         """Drop the snapshots of a past that was changed."""

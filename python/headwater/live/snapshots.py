@@ -82,7 +82,7 @@ class SnapshotStore:
         return [Snapshot(*row) for row in connection.execute(found)]
 
     def drop(self, connection: Connection, stream: int, facts: list[int]) -> None:
-        """Take the rows out; the files go by `sweep` once that is committed."""
+        """Take the rows out; the files go by a `sweep` once that is committed."""
         table = db.snapshots
         for fact in facts:
             where = (table.c.stream == stream) & (table.c.fact == fact)

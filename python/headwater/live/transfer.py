@@ -37,15 +37,10 @@ PAGE = 5_000
 
 @contextmanager
 def _reading(database: Database) -> Iterator[Connection]:
-    """A connection that sees the database as it is now, whatever is written meanwhile."""
+    """A connection to a database of this version, which sees it as it is now."""
     database.check()
-    with database.connect() as connection:
-        options: dict[str, Any] = {"read_only": True}
-        if not database.is_sqlite:
-            options["isolation_level"] = "REPEATABLE READ"
-        connection = connection.execution_options(**options)
-        with connection.begin():
-            yield connection
+    with database.reading() as connection:
+        yield connection
 
 
 # Export and import

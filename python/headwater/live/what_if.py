@@ -84,7 +84,7 @@ def what_if(
     estimate = ErrorEstimate()
     decisions: dict[int, Any] = {}
     events = labels = unasked = wished = 0
-    with Reader(url, stream) as reader, reader.reading() as connection:
+    with Reader(url, stream) as reader, reader.database.reading() as connection:
         number = reader.number
         history = History.read(connection, number)
         names = read_names(connection, number)

@@ -2,7 +2,8 @@
 
 An error of the database, or a fault in the middle of a job, rolls the whole batch back: the models
 in memory are thrown away and recovered from disk, and everybody in the batch is told that nothing
-was taken.
+was taken. If the connection to a server breaks while it commits, nobody knows whether it did, and
+that is said. What goes wrong after the commit is nobody's error: the facts are there.
 """
 
 import asyncio
@@ -75,6 +76,7 @@ class Writer:
         self._jobs: deque[Job] = deque()
         self._waiting = threading.Condition()
         self._stopping = False
+        self._is_committing = False
         self._thread = threading.Thread(target=self._run, name="headwater-writer", daemon=True)
         self._thread.start()
 
@@ -89,6 +91,11 @@ class Writer:
 
     def carry_out(self, job: Job) -> Any:
         """Write, wait until it is committed, and return the result."""
+        if threading.current_thread() is self._thread:
+            raise JournalError(
+                f"{self.database.name}: the thread that writes cannot wait for itself; call the"
+                " verbs of a stream from another thread than the one that tells findings."
+            )
         wake = threading.Lock()
         wake.acquire()
         job.wake = wake
@@ -104,9 +111,6 @@ class Writer:
         self.submit(job)
         await future
         return job.outcome()
-
-    def on_this_thread(self) -> bool:
-        return threading.current_thread() is self._thread
 
     def close(self) -> None:
         """Write what waits, and stop."""
@@ -158,6 +162,7 @@ class Writer:
 
     def _write(self, connection: Connection, jobs: list[Job]) -> None:
         streams = list(dict.fromkeys(job.stream for job in jobs))
+        self._is_committing = False
         with connection.begin():
             self.holder.check(connection)
             for stream in streams:
@@ -172,9 +177,15 @@ class Writer:
             if self.database.is_sqlite and not _in_transaction(connection):
                 # SQLite ends a transaction by itself in some errors, as when the disk is full.
                 raise JournalError(f"{self.database.name}: the database ended the transaction.")
+            self._is_committing = True
+        self._is_committing = False
         self.commits += 1
         for stream in streams:
-            stream.committed()
+            try:
+                stream.committed()
+            except Exception as error:
+                told = (type(error), error, error.__traceback__, self._thread)
+                threading.excepthook(threading.ExceptHookArgs(told))
 
     def _fail(self, jobs: list[Job], error: BaseException) -> None:
         """Nothing of the batch was taken; the models in memory are recovered before the next."""
@@ -183,8 +194,15 @@ class Writer:
         known = isinstance(error, HeadwaterError)
         said = str(error) if known else f"{self.database.name}: {error!r}."
         kind = type(error) if isinstance(error, JournalError) else JournalError
+        end = "Nothing of this was taken."
+        if self._is_committing and not self.database.is_sqlite:
+            end = (
+                "Whether this was taken is not known; sent again with the same id or key it counts"
+                " once."
+            )
+        self._is_committing = False
         for job in jobs:
-            job.result, job.error = None, kind(f"{said} Nothing of this was taken.")
+            job.result, job.error = None, kind(f"{said} {end}")
         self.failure = error if isinstance(error, Exception) else JournalError(said)
 
     def _recover(self) -> None:

@@ -235,19 +235,17 @@ async def send_labels(call: Call) -> Labelled | list[Labelled | Refusal]:
             call.stream, await run_in_threadpool(loop.label, labels.event, labels.label)
         )
 
-    def give() -> list[Labelled | Refusal]:
-        done: list[Labelled | Refusal] = []
-        for one in labels:
-            try:
-                done.append(Labelled.of(call.stream, loop.label(one.event, one.label)))
-            except Exception as error:
-                why = explained(error)
-                if why.status >= 500:
-                    raise
-                done.append(Refusal(Error(why.code, str(why))))
-        return done
+    pairs = [(one.event, one.label) for one in labels]
+    done = await run_in_threadpool(loop.label_many, pairs)
+    return [
+        Labelled.of(call.stream, one) if isinstance(one, Answered) else _refusal(one)
+        for one in done
+    ]
 
-    return await run_in_threadpool(give)
+
+def _refusal(error: Exception) -> Refusal:
+    why = explained(error)
+    return Refusal(Error(why.code, str(why)))
 
 
 OPERATIONS = (

@@ -166,7 +166,7 @@ def _learned_facts(reader: Reader) -> list[int]:
     """The facts at which answers were learned, in order."""
     f = db.facts.c
     applied = sa.select(f.number).where(f.stream == reader.number, f.kind == Kind.APPLIED)
-    with reader.reading() as connection:
+    with reader.database.reading() as connection:
         return list(connection.scalars(applied.order_by(f.number)))
 
 

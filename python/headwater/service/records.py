@@ -24,19 +24,15 @@ class Records:
     def read(self, kind: str, form: type[T]) -> dict[str, T]:
         """Every record of a kind, by key."""
         found = sa.select(records.c.key, records.c.value).where(records.c.kind == kind)
-        with self.database.connect() as connection:
-            connection = connection.execution_options(read_only=True)
-            with connection.begin():
-                rows = connection.execute(found).all()
+        with self.database.reading() as connection:
+            rows = connection.execute(found).all()
         return {key: msgspec.json.decode(value, type=form) for key, value in rows}
 
     def find(self, kind: str, key: str, form: type[T]) -> T | None:
         """One record, if it is there."""
         here = (records.c.kind == kind) & (records.c.key == key)
-        with self.database.connect() as connection:
-            connection = connection.execution_options(read_only=True)
-            with connection.begin():
-                value = connection.scalar(sa.select(records.c.value).where(here))
+        with self.database.reading() as connection:
+            value = connection.scalar(sa.select(records.c.value).where(here))
         return None if value is None else msgspec.json.decode(value, type=form)
 
     def write(self, kind: str, key: str, value: msgspec.Struct) -> None:

@@ -152,9 +152,9 @@ class Webhooks:
             kind, data = told(hook.stream, fact)
             if kind in hook.kinds:
                 await self._deliver(client, hook, kind, data)
-                self._move(hook.id, told=fact["number"])
+                await self._move(hook.id, told=fact["number"])
         await self._tell_findings(client, hook, loop)
-        self._move(hook.id, told=through)
+        await self._move(hook.id, told=through)
 
     async def _tell_findings(self, client: httpx2.AsyncClient, hook: Webhook, loop: Loop) -> None:
         if not loop.learner.track or not any(kind.startswith(FEATURE) for kind in hook.kinds):
@@ -163,13 +163,16 @@ class Webhooks:
             kind, data = told_finding(hook.stream, finding)
             if kind in hook.kinds:
                 await self._deliver(client, hook, kind, data)
-            self._move(hook.id, found=finding.number)
+            await self._move(hook.id, found=finding.number)
 
-    def _move(self, id: str, **moved: int) -> None:
+    async def _move(self, id: str, **moved: int) -> None:
+        """Keep how far it is; the writer of the stream may have to be waited for."""
         hook = self._hooks.get(id)
         if hook is not None:
-            self._hooks[id] = msgspec.structs.replace(hook, **moved)
-            self._records.write("webhook", id, self._hooks[id])
+            moving = self._hooks[id] = msgspec.structs.replace(hook, **moved)
+            await run_in_threadpool(self._records.write, "webhook", id, moving)
+            if id not in self._hooks:  # it was removed meanwhile
+                await run_in_threadpool(self._records.delete, "webhook", id)
 
     async def _deliver(
         self, client: httpx2.AsyncClient, hook: Webhook, kind: str, data: dict[str, Any]

@@ -131,7 +131,7 @@ class Recent:
             .order_by(f.number.desc())
             .limit(EVENTS)
         )
-        with reader.reading() as connection:
+        with reader.database.reading() as connection:
             names = read_names(connection, reader.number)
             rows = connection.execute(found).all()
         return [(when, names.decode(bytes(body))) for when, body in reversed(rows)]
