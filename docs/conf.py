@@ -4,6 +4,8 @@ import re
 from importlib.metadata import version as version_of
 from typing import Any
 
+import headwater.adapters.mlflow  # noqa: F401 - before PySpark is mocked, which MLflow looks at
+
 project = "Headwater"
 author = "The Headwater authors"
 project_copyright = f"2026, {author}"

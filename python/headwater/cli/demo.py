@@ -38,7 +38,7 @@ PLANT_SEED = 7
     type=click.Path(path_type=Path),
     default=Path("demo.html"),
     show_default=True,
-    help="Where the page with the plots is written.",
+    help="Where the page with the picture is written.",
 )
 @click.option("--live", is_flag=True, help="A simulated plant that you can help, in a browser.")
 @click.option(
@@ -67,8 +67,9 @@ def demo(
 ) -> None:
     """Watch five learners on a sensor network that grows.
 
-    One gets every label, three choose which tenth to ask for, and one uses only one label in
-    fifty. Prints the cost and the result of each of them, and writes a page with plots.
+    One gets every label, one chooses a tenth of them. Three get one label in fifty: chosen, drawn
+    at random, and chosen but deaf to new sensors. Prints what each of them cost and achieved, and
+    writes a page with a picture.
 
     With --live: a plant whose sensors come and go, at sixty times real time. Simulated experts
     answer most questions; you answer others in a browser, and overrule them.
@@ -85,7 +86,7 @@ def demo(
     check_writable(out)
     console = Console()
     finished = _run_live(events, seed, console)
-    title = f"{events:,} events; accuracy and AUC on held-out events, every sensor running"
+    title = f"{events:,} events; accuracy and AUC on further events, every sensor running"
     console.print(drawn(learner_table(finished), title))
     console.print(drawn(sensor_table(finished), "The running sensors that matter most to Spring"))
     console.print(verdict(finished))
@@ -123,8 +124,8 @@ def _write_page(finished: "Demo", out: Path, console: "Console") -> None:
     except ModuleNotFoundError as missing:
         if missing.name != "matplotlib":
             raise
-        console.print("No page was written: its plots need matplotlib (pip install matplotlib).")
+        console.print("No page was written: its picture needs matplotlib (pip install matplotlib).")
         return
     with text_output(out) as file:
         file.write(text)
-    console.print(f"The page with the plots: {out}", soft_wrap=True, markup=False)
+    console.print(f"The page with the picture: {out}", soft_wrap=True, markup=False)

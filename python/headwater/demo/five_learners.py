@@ -1,6 +1,5 @@
-"""Five learners on one sensor network: what few labels, chosen by the learner, are worth."""
+"""Five learners on one sensor network: what chosen labels and new sensors are worth."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -9,26 +8,28 @@ from numpy.typing import NDArray
 
 from headwater.evaluation.metrics import balanced_accuracy, mistakes, roc_auc
 from headwater.evaluation.width_search import width_for_rate
+from headwater.inputs.batches import events_of, read_rows
 from headwater.learners.base import Learner
 from headwater.learners.flls import FLLS
 from headwater.learners.linear import Linear
 from headwater.learners.spring import Spring
-from headwater.rules.query import All, Budget
+from headwater.rules.query import All
 from headwater.streams.network import Sensor, SensorNetwork
-from headwater.types import Name, Rows
+from headwater.types import Event, Explanation, Name, Rows
 
-LABEL_RATE = 0.1  # what three of the learners may ask for
-FEW_LABELS = 0.02  # what the recommended learner may
-PILOT_EVENTS = 50_000  # the most that is spent on tuning FLLS-I's width
+FEW_LABELS = 0.02
+"""What three of the learners may ask for."""
+MORE_LABELS = 0.1
+"""What FLLS-I may ask for."""
+PILOT_EVENTS = 50_000
+"""The most that is spent on tuning FLLS-I's width."""
 HELD_OUT_EVENTS = 10_000
-TOP = 10  # sensors listed
-NAMES = (
-    "every label, Linear",
-    "chosen 10 %, FLLS-I",
-    "chosen 10 %, Linear",
-    "chosen 10 %, Spring",
-    "chosen 2 %, Spring",
-)
+TOP = 10
+"""Sensors that are listed."""
+EVERY, PUBLISHED = "every label, Linear", "chosen 10 %, FLLS-I"
+DEAF = "chosen 2 %, Spring, deaf to new sensors"
+RANDOM, CHOSEN = "random 2 %, Spring", "chosen 2 %, Spring"
+NAMES = (EVERY, PUBLISHED, DEAF, RANDOM, CHOSEN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,6 @@ class LearnerResult:
     name: str
     mistakes: NDArray[np.bool_]
     asked: NDArray[np.bool_]
-    seconds: float
     missed: int
     false_alarms: int
     balanced_accuracy: float
@@ -59,11 +59,6 @@ class LearnerResult:
         """How many labels it asked for."""
         return int(self.asked.sum())
 
-    @property
-    def events_per_second(self) -> float:
-        """Its speed; making the events is not counted."""
-        return len(self.asked) / self.seconds
-
 
 @dataclass(frozen=True)
 class TopSensor:
@@ -72,6 +67,15 @@ class TopSensor:
     sensor: Sensor
     weight: float
     labels: int
+
+
+@dataclass(frozen=True)
+class ExplainedEvent:
+    """The number of an event, whether it was an incident, and why the learner predicts so."""
+
+    number: int
+    incident: bool
+    explanation: Explanation
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +88,15 @@ class Demo:
     events: int
     seed: int
     waves: tuple[int, ...]
+    sensors: tuple[Sensor, ...]
     incidents: NDArray[np.bool_]
     outcomes: tuple[LearnerResult, ...]
     top_sensors: tuple[TopSensor, ...]
+    explained: ExplainedEvent
+
+    def outcome(self, name: str) -> LearnerResult:
+        """The outcome of the learner of this name."""
+        return self.outcomes[NAMES.index(name)]
 
 
 Report = Callable[[str, int, int, int], None]
@@ -101,7 +111,7 @@ def run(events: int = 50_000, seed: int = 0, report: Report | None = None) -> De
     events
         Length of the stream.
     seed
-        The same seed gives the same network and the same results, except for the seconds.
+        The same seed gives the same network and the same results.
     report
         Called for each learner after each slice.
 
@@ -112,82 +122,130 @@ def run(events: int = 50_000, seed: int = 0, report: Report | None = None) -> De
     ...     print(outcome.name)
     every label, Linear
     chosen 10 %, FLLS-I
-    chosen 10 %, Linear
-    chosen 10 %, Spring
+    chosen 2 %, Spring, deaf to new sensors
+    random 2 %, Spring
     chosen 2 %, Spring
     """
     network = SensorNetwork(events, seed=seed)
-    learners = _learners(_tuned_width(events, seed), seed)
-    runs = [_Run(name, learner) for name, learner in zip(NAMES, learners, strict=True)]
-    told = []
+    runs = _runs(network, _tuned_width(events, seed), seed)
+    told, number = [], 0
+    last: tuple[int, bool, Event] = (0, False, {})
     for rows, labels in network.slices():
         told.append(labels)
         for one in runs:
             one.follow(rows, labels)
             if report is not None:
                 report(one.name, one.learner.seen, one.errors, one.learner.asked)
+        if labels.any():
+            place = int(np.flatnonzero(labels)[-1])
+            last = (number + place, True, _events(rows)[place])
+        number += len(labels)
     incidents, (rows, labels) = np.concatenate(told), network.held_out(HELD_OUT_EVENTS)
+    recommended = runs[-1].learner
     return Demo(
         events=events,
         seed=seed,
         waves=network.waves,
+        sensors=network.sensors,
         incidents=incidents,
         outcomes=tuple(one.outcome(incidents, rows, labels) for one in runs),
-        top_sensors=_top_sensors(runs[-1].learner, network),
+        top_sensors=_top_sensors(recommended, network),
+        explained=ExplainedEvent(*last[:2], recommended.explain_one(last[2])),
     )
 
 
 def _tuned_width(events: int, seed: int) -> float:
     """The width at which FLLS-I asks for a tenth of the labels, found on another network."""
     X, y = SensorNetwork(min(events, PILOT_EVENTS), seed=seed + 1).batch()
-    return width_for_rate(lambda width: FLLS(query_width=width), X, y, LABEL_RATE)
+    return width_for_rate(lambda width: FLLS(query_width=width), X, y, MORE_LABELS)
 
 
-def _learners(width: float, seed: int) -> tuple[Learner, ...]:
+def _runs(network: SensorNetwork, width: float, seed: int) -> list["_Run"]:
     """The five, in the order of `NAMES`."""
-    return (
-        Linear(query=All(), seed=seed),
-        FLLS(query_width=width, seed=seed),
-        Linear(query=Budget(LABEL_RATE), seed=seed),
-        Spring(label_rate=LABEL_RATE, seed=seed),
-        Spring(label_rate=FEW_LABELS, seed=seed),
-    )
+    first = frozenset(sensor.name for sensor in network.sensors if sensor.installed == 0)
+    return [
+        _Run(EVERY, Linear(query=All(), seed=seed)),
+        _Run(PUBLISHED, FLLS(query_width=width, seed=seed)),
+        _Run(DEAF, Spring(label_rate=FEW_LABELS, seed=seed), heard=first),
+        _RandomRun(RANDOM, Spring(label_rate=FEW_LABELS, seed=seed), seed=seed),
+        _Run(CHOSEN, Spring(label_rate=FEW_LABELS, seed=seed)),
+    ]
+
+
+def _events(rows: Rows) -> list[Event]:
+    return list(events_of(*read_rows(rows, None)))
+
+
+def _only(rows: Rows, names: frozenset[Name]) -> Rows:
+    """The values of these names."""
+    kept = np.array([name in names for name in rows.names])[rows.indices]
+    ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
+    return Rows(ends, rows.indices[kept], rows.data[kept], rows.names)
 
 
 @dataclass
 class _Run:
-    """A learner on its way along the stream."""
+    """A learner on its way along the stream; None: it hears every sensor."""
 
     name: str
     learner: Learner
+    heard: frozenset[Name] | None = None
     mistakes: list[NDArray[np.bool_]] = field(default_factory=list)
     asked: list[NDArray[np.bool_]] = field(default_factory=list)
     errors: int = 0
-    seconds: float = 0.0
 
     def follow(self, rows: Rows, labels: NDArray[np.bool_]) -> None:
-        started = time.perf_counter()
-        trace = self.learner.simulate(rows, labels)
-        self.seconds += time.perf_counter() - started
-        self.mistakes.append(mistakes(trace.margin, labels))
-        self.asked.append(trace.asked)
+        margin, asked = self._simulate(self._hear(rows), labels)
+        self.mistakes.append(mistakes(margin, labels))
+        self.asked.append(asked)
         self.errors += int(self.mistakes[-1].sum())
+
+    def _hear(self, rows: Rows) -> Rows:
+        return rows if self.heard is None else _only(rows, self.heard)
+
+    def _simulate(
+        self, rows: Rows, labels: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        trace = self.learner.simulate(rows, labels)
+        return trace.margin, trace.asked
 
     def outcome(
         self, incidents: NDArray[np.bool_], rows: Rows, labels: NDArray[np.bool_]
     ) -> LearnerResult:
-        margin = self.learner.margin_many(rows)
+        margin = self.learner.margin_many(self._hear(rows))
         wrong = np.concatenate(self.mistakes)
         return LearnerResult(
             name=self.name,
             mistakes=wrong,
             asked=np.concatenate(self.asked),
-            seconds=self.seconds,
             missed=int((wrong & incidents).sum()),
             false_alarms=int((wrong & ~incidents).sum()),
             balanced_accuracy=balanced_accuracy(margin, labels),
             roc_auc=roc_auc(margin, labels),
         )
+
+
+@dataclass
+class _RandomRun(_Run):
+    """The same with labels drawn at random, instead of those that the learner asks for."""
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._coins = np.random.default_rng(self.seed)
+
+    def _simulate(
+        self, rows: Rows, labels: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        asked = self._coins.random(len(labels)) < FEW_LABELS
+        margin = np.empty(len(labels))
+        for place, event in enumerate(_events(rows)):
+            drawn = bool(asked[place])
+            decision = self.learner.decide_one(event, outcome=(drawn, FEW_LABELS))
+            margin[place] = decision.margin
+            if drawn:
+                self.learner.answer(decision, bool(labels[place]))
+        return margin, asked
 
 
 def _top_sensors(learner: Learner, network: SensorNetwork) -> tuple[TopSensor, ...]:

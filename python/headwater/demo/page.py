@@ -1,30 +1,48 @@
-"""The demo as one HTML page that needs nothing else: tables, and plots as inline SVG."""
+"""The demo as one HTML page that needs nothing else: a picture as inline SVG, tables, one event."""
 
 import io
 import re
 from html import escape
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.demo.five_learners import HELD_OUT_EVENTS, Demo
+from headwater.demo.five_learners import (
+    CHOSEN,
+    DEAF,
+    EVERY,
+    HELD_OUT_EVENTS,
+    NAMES,
+    PUBLISHED,
+    RANDOM,
+    Demo,
+)
 from headwater.demo.tables import learner_table, sensor_table, verdict
+from headwater.display import html
 from headwater.types import TextTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = (
-    "#767676",
-    "#d55e00",
-    "#0072b2",
-    "#a0307a",
-    "#00664b",
-)  # dark on white, safe for the colour-blind
-POINTS = 400  # of a curve; more cannot be seen
-WINDOWS = 25  # the error rate is that of the last 1/25 of the stream
+COLOURS = {
+    EVERY: "#010101",
+    PUBLISHED: "#010102",
+    DEAF: "#010103",
+    RANDOM: "#010104",
+    CHOSEN: "#010105",
+    "running": "#010106",
+    "ended": "#010107",
+    "ink": "#010108",
+    "faint": "#010109",
+}
+"""Stand-ins for the colours of the page's style, which has others in the dark."""
+POINTS = 400
+"""Of a curve; more cannot be seen."""
+WINDOWS = 25
+"""The error rate is that of the last 1/25 of the stream."""
+SENSORS_DRAWN = 48
 
 PAGE = Template("""\
 <!doctype html>
@@ -35,66 +53,91 @@ PAGE = Template("""\
 <meta name="color-scheme" content="light dark">
 <title>Headwater: one label in fifty</title>
 <style>
-body { font: 1rem/1.55 system-ui, sans-serif; color: #1a1a1a; background: #fff;
-       max-width: 52rem; margin: 0 auto; padding: 1rem 1.1rem 3rem; }
-h1 { font-size: 1.7rem; line-height: 1.25; }
-h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+:root { --ink: #1d2329; --faint: #626b75; --line: #d9dee3; --card: #f4f6f8; --page: #fff;
+        --every: #737b84; --published: #a0307a; --deaf: #b85c00; --random: #0a7c66;
+        --chosen: #0b6bb8; --running: #4f9ad6; --ended: #a3abb3; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e9ec; --faint: #9aa5b0; --line: #363e47; --card: #1d2329; --page: #14181c;
+          --every: #9aa5b0; --published: #e07dc0; --deaf: #f0964a; --random: #45c8a8;
+          --chosen: #5db2f2; --running: #3b86c4; --ended: #5d6771; }
+}
+body { font: 1rem/1.55 system-ui, sans-serif; color: var(--ink); background: var(--page);
+       max-width: 54rem; margin: 0 auto; padding: 1rem 1.1rem 3rem; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin-bottom: .4rem; }
+h2 { font-size: 1.2rem; margin: 2.4rem 0 .6rem; }
+.lead { font-size: 1.08rem; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr)); gap: .7rem;
+         padding: 0; margin: 1.4rem 0; list-style: none; }
+.cards li { background: var(--card); border-radius: .5rem; padding: .7rem .9rem;
+            border-left: .3rem solid var(--of); }
+.cards b { display: block; font-size: 1.7rem; line-height: 1.2; }
+.cards span { color: var(--faint); font-size: .9rem; display: block; line-height: 1.35; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: .4rem .5rem; border-bottom: 1px solid #ddd; text-align: right; }
-th { font-size: .85rem; vertical-align: bottom; color: #555; }
+th, td { padding: .4rem .5rem; border-bottom: 1px solid var(--line); text-align: right; }
+th { font-size: .85rem; vertical-align: bottom; color: var(--faint); font-weight: 600; }
 th:first-child, td:first-child { text-align: left; }
-td { white-space: nowrap; }
 .learners tbody tr:last-child { font-weight: 600; }
-svg { width: 100%; max-width: 40rem; height: auto; display: block; }
-code { background: #f3f3f3; padding: .1rem .35rem; border-radius: .2rem; }
-footer { margin-top: 2.5rem; color: #555; font-size: .9rem; }
+.event { background: var(--card); border-radius: .5rem; padding: .8rem 1rem; overflow-x: auto; }
+.event table { width: auto; }
+svg { width: 100%; height: auto; display: block; }
+.narrow { display: none; }
+code { background: var(--card); padding: .1rem .35rem; border-radius: .2rem; }
+footer { margin-top: 2.5rem; color: var(--faint); font-size: .9rem; }
 @media (max-width: 44rem) {
+  .wide { display: none; }
+  .narrow { display: block; }
   .learners thead { display: none; }
-  .learners tr { display: block; padding: .5rem 0; border-bottom: 1px solid #ddd; }
+  .learners tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
   .learners td { display: flex; justify-content: space-between; border: 0; padding: .1rem 0; }
-  .learners td::before { content: attr(data-head); color: #555; font-weight: 400; }
+  .learners td::before { content: attr(data-head); color: var(--faint); font-weight: 400; }
   .learners td:first-child { font-weight: 600; }
   .learners td:first-child::before { content: none; }
-}
-@media (prefers-color-scheme: dark) {
-  body { color: #e6e6e6; background: #15181c; }
-  th, footer, .learners td::before { color: #a5adb5; }
-  th, td, .learners tr { border-color: #3a4048; }
-  code { background: #262b31; }
-  svg { background: #fff; border-radius: .4rem; padding: .4rem; box-sizing: border-box; }
 }
 </style>
 </head>
 <body>
 <h1>One label in fifty, from sensors that come and go</h1>
-<p>A network monitors the air for incidents. Its sensors are installed while it is running, some
-fail, readings are missing, and only a person can say whether an event really was an incident.
-Headwater learns from such streams: every event may carry any features, and the learner decides
-which events are worth a person's time. Here five learners run on the same $events events of a
-simulated network: one gets every label, three choose which tenth to ask for, and one uses only one
-label in fifty.</p>
+<p class="lead">A network of sensors watches the air for incidents. Sensors are installed while it
+runs, some fail, readings are missing, and only a person can say whether an event really was an
+incident. Five learners run on the same $events events of a simulated network.</p>
+<ul class="cards">
+$cards
+</ul>
 <p>$verdict</p>
-<h2>Cost and result of each learner</h2>
+<h2>The sensors, and the error under them</h2>
+$pictures
+<p>Above: one line per sensor ($drawn of $sensors), from the event before which it is installed to
+the last one that has it. Below: the mean of the error rates on incidents and on other events, over
+the last $window events. Dashed lines: new sensors are installed.</p>
+<h2>What each learner cost and achieved</h2>
 <div class="learners">$learners</div>
-<p>Balanced accuracy and ROC AUC are measured on $held_out events that no learner has learned, with
-every sensor running; incidents missed and false alarms are counted on the stream, before the label
-is known. Spring is the learner that Headwater recommends; it weights both classes equally, so that
-rare incidents count as much as the many events without one. Linear is made of components that you
-choose, here with two query rules: every label, and a budget. FLLS-I is a published algorithm:
-passive-aggressive steps, half of the weights kept, questions where it is unsure; its query width
-was set on another network so that it asks for a tenth of the labels. All other parameters have
-their defaults.</p>
-<h2>Errors and labels along the stream</h2>
-$plots
+<p>Balanced accuracy is the mean of the shares of incidents and of other events that are recognised.
+It and the ROC AUC are measured on $held_out further events, with every sensor running. Missed
+incidents and false alarms are counted on the stream, where each event is predicted before its label
+is known. Linear learns every label. FLLS-I is a published algorithm; its query width was set on
+another network, so that it asks for a tenth of the labels. The other three are Spring, the learner
+that Headwater recommends: with labels that it chooses, with labels drawn at random, and without the
+sensors that were installed later.</p>
+<h2>One event explained</h2>
+<p>Event $number was $truth. This is what each reading adds to the prediction of the recommended
+learner, at the end of the stream: to the right for an incident, to the left against one. Names in
+brackets are features that the learner adds to every event.</p>
+<div class="event">$explained</div>
 <h2>The running sensors that matter most to the recommended learner</h2>
-$sensors
-<p>These sensors were not announced to the learner: a new feature is used as soon as the first label
-is learned from it.</p>
-<footer>Made by <code>$command</code>; the same seed gives the same page, except for the
-events per second.</footer>
+$top
+<p>Nobody announced these sensors to the learner. It uses a new one as soon as it has learned the
+label of an event with it.</p>
+<footer>Made by <code>$command</code>; the same seed gives the same page.</footer>
 </body>
 </html>
 """)
+SHOWN_AS = {
+    CHOSEN: ("chosen", "with one label in fifty, chosen by the learner"),
+    RANDOM: ("random", "with one label in fifty, drawn at random"),
+    DEAF: ("deaf", "with labels as few, but deaf to sensors that were installed later"),
+    EVERY: ("every", "with every label (Linear)"),
+}
+"""The learners that have a card: their colour and what the card says."""
 
 
 def page(demo: Demo, command: str) -> str:
@@ -107,15 +150,35 @@ def page(demo: Demo, command: str) -> str:
     command
         The command that made it, printed at the foot.
     """
+    event = demo.explained
     return PAGE.substitute(
         events=f"{demo.events:,}",
         held_out=f"{HELD_OUT_EVENTS:,}",
+        cards=_cards(demo),
         verdict=escape(verdict(demo)),
+        pictures=_pictures(demo),
+        drawn=f"{len(_drawn(demo)):,}",
+        sensors=f"{len(demo.sensors):,}",
+        window=f"{_window(demo):,}",
         learners=_table(learner_table(demo)),
-        sensors=_table(sensor_table(demo)),
-        plots=_plots(demo),
+        number=f"{event.number + 1:,}",
+        truth="an incident" if event.incident else "no incident",
+        explained=html.explanation(event.explanation),
+        top=_table(sensor_table(demo)),
         command=escape(command),
     )
+
+
+def _cards(demo: Demo) -> str:
+    """The balanced accuracy of four learners, in large figures."""
+    parts = []
+    for name, (colour, said) in SHOWN_AS.items():
+        one = demo.outcome(name)
+        parts.append(
+            f'<li style="--of: var(--{colour})"><b>{100 * one.balanced_accuracy:.1f} %</b>'
+            f"<span>balanced accuracy {said}: {one.labels:,} labels</span></li>"
+        )
+    return "\n".join(parts)
 
 
 def _table(table: TextTable) -> str:
@@ -132,67 +195,107 @@ def _table(table: TextTable) -> str:
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
 
 
-def _plots(demo: Demo) -> str:
-    """Balanced error rate and labels asked for along the stream, as one SVG."""
+def _pictures(demo: Demo) -> str:
+    """The picture twice: for a wide page, and for a phone, where letters would be too small."""
+    wide = f'<div class="wide">{_picture(demo, (8.6, 5.6))}</div>'
+    return f'{wide}\n<div class="narrow">{_picture(demo, (4.4, 5.6))}</div>'
+
+
+def _picture(demo: Demo, size: tuple[float, float]) -> str:
+    """The sensors' lives and the balanced error rate along the stream, as one SVG."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(
-        {"svg.fonttype": "none", "svg.hashsalt": "headwater", "text.parse_math": False}
-    ):
-        figure = Figure(figsize=(5.4, 6.6), layout="constrained")
-        above, below = figure.subplots(2, 1, sharex=True)
-        _draw_error_rates(above, demo)
-        _draw_labels(below, demo)
-        figure.legend(*above.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    ink, faint = COLOURS["ink"], COLOURS["faint"]
+    style: Any = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": f"headwater {size[0]}",  # so that no id occurs in both pictures
+        "text.parse_math": False,
+        "text.color": ink,
+        "axes.labelcolor": ink,
+        "axes.edgecolor": faint,
+        "xtick.color": faint,
+        "ytick.color": faint,
+        "font.family": "sans-serif",
+        "legend.frameon": False,
+    }
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=size, layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.25))
+        _draw_lives(above, demo)
+        _draw_error_rates(below, demo)
+        columns = 2 if size[0] > 6 else 1
+        figure.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
         drawn = io.StringIO()
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
+        figure.savefig(drawn, format="svg", metadata={"Date": None}, transparent=True)
     svg = drawn.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    title = "Balanced error rate and labels asked for along the stream, for each learner"
+    for name, stand_in in COLOURS.items():
+        svg = svg.replace(stand_in, f"var(--{SHOWN_AS.get(name, (_colour(name),))[0]})")
+    ids = set(re.findall(r'\bid="([^"]*)"', svg))
+    mark = "w" if size[0] > 6 else "n"
+    svg = re.sub(
+        r'(\bid="|href="#|url\(#)([^")]*)',
+        lambda found: f"{found[1]}{mark}-{found[2]}" if found[2] in ids else found[0],
+        svg,
+    )
+    title = "The sensors' lives as lines, and under them the error rate of each learner"
     label = f'role="img" aria-label="{escape(title)}"'
     return re.sub(r'width="[^"]*" height="[^"]*"', lambda _: label, svg, count=1)
 
 
+def _colour(name: str) -> str:
+    """The name in the style of a colour that has no card."""
+    return "published" if name == PUBLISHED else name
+
+
+def _drawn(demo: Demo) -> list[int]:
+    """The sensors that are drawn, by number: spread evenly over those there are."""
+    count = len(demo.sensors)
+    places = np.linspace(0, count - 1, min(count, SENSORS_DRAWN)).astype(int)
+    return [int(place) for place in np.unique(places)]
+
+
+def _draw_lives(axes: "Axes", demo: Demo) -> None:
+    order = sorted(demo.sensors, key=lambda one: (one.installed, str(one.name)))
+    for row, place in enumerate(_drawn(demo)):
+        one = order[place]
+        end = demo.events if one.died is None else one.died
+        colour = COLOURS["running" if one.died is None else "ended"]
+        axes.plot(
+            [one.installed, end],
+            [row, row],
+            color=colour,
+            linewidth=2,
+            solid_capstyle="butt",
+            clip_on=False,
+        )
+    axes.set_yticks([])
+    axes.set_ylabel("sensors")
+    axes.spines[["top", "right", "bottom"]].set_visible(False)
+    axes.tick_params(bottom=False)
+
+
+def _window(demo: Demo) -> int:
+    return max(1, demo.events // WINDOWS)
+
+
 def _draw_error_rates(axes: "Axes", demo: Demo) -> None:
-    window = max(1, demo.events // WINDOWS)
+    window = _window(demo)
     at = _points(demo.events, first=window // 4)  # before that a rate is mostly chance
-    for outcome, colour in zip(demo.outcomes, COLOURS, strict=True):
+    for outcome in demo.outcomes:
         rate = 100 * trailing_balanced(outcome.mistakes, demo.incidents, window)[at]
-        axes.plot(at + 1, rate, color=colour, label=outcome.name, linewidth=1.6)
+        width = 2.4 if outcome.name == NAMES[-1] else 1.5
+        axes.plot(at + 1, rate, color=COLOURS[outcome.name], label=outcome.name, linewidth=width)
+    for wave in demo.waves[1:]:
+        axes.axvline(wave, color=COLOURS["faint"], linewidth=0.7, linestyle="--", zorder=0)
     axes.set_ylim(bottom=0)
-    axes.set_ylabel(f"balanced error rate, last {window:,} events, %")
-    _finish(axes, demo)
-
-
-def _draw_labels(axes: "Axes", demo: Demo) -> None:
-    at = _points(demo.events)
-    for outcome, colour in zip(demo.outcomes, COLOURS, strict=True):
-        axes.plot(at + 1, np.cumsum(outcome.asked)[at], color=colour, linewidth=1.6)
-    # To show the others, the learner with every label is cut off at the top of the plot.
-    top = 1.5 * max(outcome.labels for outcome in demo.outcomes[1:])
-    axes.set_ylim(0, top)
-    every = demo.outcomes[0].labels
-    axes.annotate(
-        f"every label: {every:,} at the end",
-        (top, top),
-        (6, -14),
-        textcoords="offset points",
-        color=COLOURS[0],
-    )
-    axes.set_ylabel("labels asked for so far")
+    axes.set_ylabel("balanced error rate, %")
     axes.set_xlabel("events")
-    _finish(axes, demo)
-
-
-def _finish(axes: "Axes", demo: Demo) -> None:
-    for count, wave in enumerate(demo.waves[1:]):
-        label = None if count else "new sensors installed"  # once in the legend
-        axes.axvline(wave, color="#999", linewidth=0.8, linestyle="--", zorder=0, label=label)
     axes.set_xlim(0, demo.events)
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.locator_params(axis="x", nbins=5)
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -1,30 +1,21 @@
-"""The demo's two tables as text, for the terminal and for the page."""
+"""The demo's two tables and its verdict as text, for the terminal and for the page."""
 
-from headwater.demo.five_learners import Demo
+from headwater.demo.five_learners import CHOSEN, DEAF, EVERY, RANDOM, Demo
 from headwater.types import TextTable
 
 
 def learner_table(demo: Demo) -> TextTable:
     """What each learner cost and achieved."""
     return TextTable(
-        (
-            "learner",
-            "missed",
-            "false alarms",
-            "balanced accuracy",
-            "ROC AUC",
-            "labels asked for",
-            "events per second",
-        ),
+        ("learner", "labels", "missed", "false alarms", "balanced accuracy", "ROC AUC"),
         tuple(
             (
                 outcome.name,
+                f"{outcome.labels:,}",
                 f"{outcome.missed:,}",
                 f"{outcome.false_alarms:,}",
                 f"{outcome.balanced_accuracy:.3f}",
                 f"{outcome.roc_auc:.3f}",
-                f"{outcome.labels:,}",
-                f"{outcome.events_per_second:,.0f}",
             )
             for outcome in demo.outcomes
         ),
@@ -48,12 +39,19 @@ def sensor_table(demo: Demo) -> TextTable:
 
 
 def verdict(demo: Demo) -> str:
-    """What few labels were worth to the recommended learner, in two sentences."""
-    every, _, linear, more, few = demo.outcomes
+    """What chosen labels and new sensors were worth to the recommended learner."""
+    chosen, random, deaf = (demo.outcome(name) for name in (CHOSEN, RANDOM, DEAF))
+    every = demo.outcome(EVERY)
+
+    def share(value: float) -> str:
+        return f"{100 * value:.1f} %"
+
     return (
-        f"With {few.labels:,} labels, chosen by itself, Spring missed {few.missed:,} of"
-        f" {demo.incidents.sum():,} incidents and raised {few.false_alarms:,} false alarms; with"
-        f" {more.labels:,} labels, {more.missed:,} and {more.false_alarms:,}. Linear missed"
-        f" {linear.missed:,} and raised {linear.false_alarms:,} with {linear.labels:,} labels;"
-        f" with every label, {every.missed:,} and {every.false_alarms:,}."
+        f"With {chosen.labels:,} labels that it chose itself, Spring recognises"
+        f" {share(chosen.balanced_accuracy)} of the incidents and other events (balanced); with as"
+        f" many labels drawn at random, {share(random.balanced_accuracy)}. Without the sensors that"
+        f" were installed later it is {share(deaf.balanced_accuracy)}. Linear, which learned all"
+        f" {every.labels:,} labels, comes to {share(every.balanced_accuracy)}. On the way Spring"
+        f" missed {chosen.missed:,} of {demo.incidents.sum():,} incidents and raised"
+        f" {chosen.false_alarms:,} false alarms."
     )
