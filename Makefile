@@ -17,7 +17,7 @@ export RUSTUP_HOME := $(RUST_HOME)/rustup
 export PATH := $(CARGO_HOME)/bin:$(PATH)
 endif
 
-.PHONY: help demo live test test-full lint audit mutations fuzz bench bench-quick bench-scale bench-live study docs wheel build clean tools-are-there
+.PHONY: help demo live test test-full lint audit mutations fuzz bench bench-quick bench-scale bench-live study docs pictures wheel build clean tools-are-there
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,9 @@ study: build $(VENV)/peers ## our numbers beside the papers'; HEADWATER_DATA nam
 docs: build $(VENV)/docs ## build the documentation as a site in site/; fails on warnings, broken links and pages that nothing links to
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --jobs auto --doctree-dir target/doctrees docs site
 	@$(BIN)/python tools/check_site.py site
+
+pictures: build $(VENV)/tools ## take the pictures of the pages in the documentation anew; needs Chromium
+	@$(BIN)/python tools/pictures.py
 
 wheel: tools-are-there $(VENV)/pip ## build a wheel in dist/ and try it, without Rust, with every Python that is found
 	@$(PIP) --group wheel

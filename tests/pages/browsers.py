@@ -1,20 +1,22 @@
-"""Real browsers for tests: Debian's Chromium and Firefox, driven by Selenium, without a window."""
+"""Real browsers for tests: Debian's Chromium and Firefox, without a window."""
 
+import json
 import os
 import shutil
+import subprocess
+import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import websocket
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service as ChromeService
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
-from selenium.webdriver.firefox.service import Service as FirefoxService
-from selenium.webdriver.remote.webdriver import WebDriver
-from selenium.webdriver.support.ui import WebDriverWait
 
 PATIENCE = 30.0
 """Seconds; a machine with nothing else to do needs a hundredth of it."""
@@ -31,31 +33,57 @@ def program(*names: str) -> str:
     pytest.skip(f"no browser: none of {', '.join(names)} is on the PATH")
 
 
-class Browser:
-    """A browser, and what people do with it."""
+class Page:
+    """A page in some browser, and what people do with it."""
 
-    def __init__(self, driver: WebDriver) -> None:
+    def open(self, address: str) -> None:
+        raise NotImplementedError
+
+    def press(self, *keys: str) -> None:
+        """Press keys, wherever the focus is."""
+        raise NotImplementedError
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """What a script returns."""
+        raise NotImplementedError
+
+    def wait(self, script: str, *arguments: Any) -> Any:
+        """Wait until an expression is true; its value."""
+        end = time.monotonic() + PATIENCE
+        while not (value := self.run(f"return {script}", *arguments)):
+            assert time.monotonic() < end, script
+            time.sleep(0.01)
+        return value
+
+    def text(self, selector: str) -> str:
+        return str(
+            self.run("return document.querySelector(arguments[0]).innerText.trim()", selector)
+        )
+
+    def card(self) -> int:
+        """The question on the screen, once there is one."""
+        return int(self.wait("document.querySelector('.card')?.dataset.question"))
+
+    def is_sent(self) -> None:
+        """Wait until nothing is on its way."""
+        self.wait("document.getElementById('main').dataset.unsent === '0'")
+
+
+class Browser(Page):
+    """Chromium, driven by Selenium."""
+
+    def __init__(self, driver: webdriver.Chrome) -> None:
         self.driver = driver
 
     def open(self, address: str) -> None:
         self.driver.get(address)
 
     def press(self, *keys: str) -> None:
-        """Press keys, wherever the focus is."""
         for key in keys:
             ActionChains(self.driver, duration=0).send_keys(key).perform()
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """What a script returns."""
         return self.driver.execute_script(script, *arguments)
-
-    def wait(self, script: str, *arguments: Any) -> Any:
-        """Wait until an expression is true; its value."""
-        waiting = WebDriverWait(self.driver, PATIENCE, poll_frequency=0.01)
-        return waiting.until(lambda _: self.run(f"return {script}", *arguments), script)
-
-    def text(self, selector: str) -> str:
-        return self.driver.find_element(By.CSS_SELECTOR, selector).text
 
     def click(self, selector: str) -> None:
         self.driver.find_element(By.CSS_SELECTOR, selector).click()
@@ -70,19 +98,8 @@ class Browser:
         self.click("#login button")
         self.wait("!location.pathname.startsWith('/login')")
 
-    def card(self) -> int:
-        """The question on the screen, once there is one."""
-        return int(self.wait("document.querySelector('.card')?.dataset.question"))
-
-    def is_sent(self) -> None:
-        """Wait until nothing is on its way."""
-        self.wait("document.getElementById('main').dataset.unsent === '0'")
-
-    # Chromium only
-
     def screen(self, size: tuple[int, int], dark: bool = False) -> None:
         """Make the window a desk's or a phone's, light or dark."""
-        assert isinstance(self.driver, webdriver.Chrome)
         width, height = size
         phone = width < 500
         tell = self.driver.execute_cdp_cmd
@@ -94,7 +111,6 @@ class Browser:
 
     def connection(self, there: bool) -> None:
         """Take the network away, or give it back."""
-        assert isinstance(self.driver, webdriver.Chrome)
         tell = self.driver.execute_cdp_cmd
         tell("Network.enable", {})
         speed = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
@@ -102,7 +118,6 @@ class Browser:
 
     def complaints(self) -> list[str]:
         """What the browser complained about since this was last asked, refused scripts included."""
-        assert isinstance(self.driver, webdriver.Chrome)
         return [one["message"] for one in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
 
 
@@ -126,18 +141,74 @@ def chromium(options: Sequence[str] = ()) -> Iterator[Browser]:
         driver.quit()
 
 
+class Firefox(Page):
+    """Firefox, spoken to by WebDriver BiDi, for which it needs no driver beside it."""
+
+    def __init__(self, socket: websocket.WebSocket) -> None:
+        self._socket = socket
+        self._told = 0
+        self._tell("session.new", capabilities={})
+        self._page = self._tell("browsingContext.getTree")["contexts"][0]["context"]
+        viewport = {"width": DESK[0], "height": DESK[1]}
+        self._tell("browsingContext.setViewport", context=self._page, viewport=viewport)
+
+    def _tell(self, method: str, **params: Any) -> Any:
+        self._told += 1
+        self._socket.send(json.dumps({"id": self._told, "method": method, "params": params}))
+        while (reply := json.loads(self._socket.recv())).get("id") != self._told:
+            pass  # an event
+        assert reply["type"] == "success", reply
+        return reply["result"]
+
+    def open(self, address: str) -> None:
+        self._tell("browsingContext.navigate", context=self._page, url=address, wait="complete")
+
+    def press(self, *keys: str) -> None:
+        strokes = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        actions = [{"type": "key", "id": "keyboard", "actions": strokes}]
+        self._tell("input.performActions", context=self._page, actions=actions)
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        # A string comes back as it is, and everything can be a string.
+        function = f"function () {{ return JSON.stringify((function () {{ {script} }})"
+        reply = self._tell(
+            "script.callFunction",
+            functionDeclaration=f"{function}.apply(null, {json.dumps(arguments)}) ?? null) }}",
+            awaitPromise=False,
+            target={"context": self._page},
+        )
+        assert reply["type"] == "success", reply
+        return json.loads(reply["result"]["value"])
+
+
 @contextmanager
-def firefox() -> Iterator[Browser]:
-    """A new Firefox; its driver is `cargo install geckodriver`."""
-    told = webdriver.FirefoxOptions()
-    told.binary_location = program("firefox-esr", "firefox")
-    told.add_argument("-headless")
-    driver = webdriver.Firefox(told, FirefoxService(program("geckodriver")))
-    try:
-        driver.set_window_size(1280, 900)
-        yield Browser(driver)
-    finally:
-        driver.quit()
+def firefox() -> Iterator[Firefox]:
+    """A new Firefox with a profile of its own."""
+    name = program("firefox-esr", "firefox")
+    with tempfile.TemporaryDirectory() as profile:
+        command = [name, "--headless", "--profile", profile, "--remote-debugging-port", "0"]
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            try:
+                where = json.loads(written(Path(profile, "WebDriverBiDiServer.json")))
+                address = f"ws://{where['ws_host']}:{where['ws_port']}/session"
+                socket = websocket.create_connection(
+                    address, timeout=PATIENCE, suppress_origin=True
+                )
+                yield Firefox(socket)
+                socket.close()
+            finally:
+                process.terminate()
+
+
+def written(path: Path) -> str:
+    """What is in a file that is about to be written."""
+    end = time.monotonic() + PATIENCE
+    while not (path.exists() and (text := path.read_text(encoding="utf-8"))):
+        assert time.monotonic() < end, path
+        time.sleep(0.01)
+    return text
 
 
 def axe() -> str:

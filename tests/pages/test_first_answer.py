@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 import pytest
@@ -12,11 +12,13 @@ pytest.importorskip("selenium", reason="no Selenium: it belongs to the group tes
 
 from selenium.webdriver.common.keys import Keys
 
-from effort import FULL
-from pages.browsers import Browser, chromium, firefox
+from pages.browsers import Page, chromium, firefox
 from service.process import PROGRAM, free_port
 
-BROWSERS = {"chromium": chromium, "firefox": firefox}
+BROWSERS: dict[str, Callable[[], AbstractContextManager[Page]]] = {
+    "chromium": chromium,
+    "firefox": firefox,
+}
 
 
 @contextmanager
@@ -35,12 +37,9 @@ def demo() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", BROWSERS)
-def test_from_the_command_to_the_first_answer(name: str, record_property: object) -> None:
+def test_from_the_command_to_the_first_answer(name: str) -> None:
     """How many seconds it takes is printed, not asserted."""
-    if name == "firefox" and not FULL:
-        pytest.skip("Firefox is for `make test-full`")
-    opened: AbstractContextManager[Browser] = BROWSERS[name]()
-    with opened as browser:
+    with BROWSERS[name]() as browser:
         began = time.perf_counter()
         with demo() as link:
             browser.open(link)

@@ -124,6 +124,32 @@ def test_answers_wait_in_the_browser_when_the_page_is_closed_without_a_connectio
     assert given_labels(site) == {question: True}
 
 
+def test_two_tabs_keep_their_answers_beside_each_other(logged_in: Browser, site: Serving) -> None:
+    """What one tab could not send is not lost when the other has sent all that it had."""
+    driver = logged_in.driver
+    one = driver.current_window_handle
+    first = logged_in.card()
+    driver.switch_to.new_window("tab")
+    other = driver.current_window_handle
+    logged_in.open(f"{site.url}/s/main/label")
+    assert logged_in.card() == first, "the cards are the person's, not the tab's"
+    driver.switch_to.window(one)
+    logged_in.run("window.fetch = () => Promise.reject(new TypeError('gone'))")
+    logged_in.press("1")
+    second = logged_in.card()
+    logged_in.press("2")
+    logged_in.wait("document.getElementById('waiting').textContent.includes('2 answers')")
+    driver.close()
+    driver.switch_to.window(other)
+    logged_in.press("1")
+    logged_in.is_sent()
+    assert given_labels(site) == {first: True}
+    logged_in.open(f"{site.url}/s/main/label")
+    logged_in.card()
+    logged_in.is_sent()
+    assert given_labels(site) == {first: True, second: False}
+
+
 def test_undo_reaches_back_to_the_first_card_of_the_day_after_the_page_was_opened_anew(
     browser: Browser, site: Serving
 ) -> None:
@@ -314,12 +340,14 @@ def test_card_and_answers_are_on_the_screen_without_scrolling(
         assert logged_in.run("return document.documentElement.scrollWidth <= innerWidth"), page
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("size", "dark"), [(DESK, False), (DESK, True), (PHONE, False)], ids=["light", "dark", "phone"]
+)
 def test_axe_finds_nothing_serious_on_any_page(
-    logged_in: Browser, site: Serving, dark: bool
+    logged_in: Browser, site: Serving, size: tuple[int, int], dark: bool
 ) -> None:
     source = axe()
-    logged_in.screen(DESK, dark)
+    logged_in.screen(size, dark)
     logged_in.card()
     logged_in.press("1")
     logged_in.is_sent()

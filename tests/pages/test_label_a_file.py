@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -50,7 +49,6 @@ def given_in(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def test_a_file_is_labelled_by_keys_and_its_texts_are_shown(tmp_path: Path) -> None:
-    """HEADWATER_PICTURE names a file for the picture of the page."""
     said: dict[str, str] = {}
     with labelling(tmp_path, "--classes", "no,yes") as (notes, link), chromium() as browser:
         browser.open(link)
@@ -59,8 +57,6 @@ def test_a_file_is_labelled_by_keys_and_its_texts_are_shown(tmp_path: Path) -> N
             row = browser.text("#card-title")
             assert browser.text(".card .texts dd") == notes[int(row[1:])]
             is_good = "lovely" in browser.text(".card .texts dd")
-            if len(said) == 3 and "HEADWATER_PICTURE" in os.environ:
-                browser.driver.save_screenshot(os.environ["HEADWATER_PICTURE"])
             browser.press("2" if is_good else "1")
             browser.is_sent()
             said[row] = "yes" if is_good else "no"

@@ -52,7 +52,7 @@ def test_a_person_with_a_browser_is_sent_to_log_in(site: Running) -> None:
 @pytest.mark.parametrize(
     ("path", "role", "status", "says"),
     [
-        ("/s/main/events/<b>lost</b>", "read", 404, "there is no event"),
+        ("/s/main/events/<b>lost</b>", "read", 404, "There is no event"),
         ("/s/nowhere/", "read", 404, "nowhere"),
         ("/no/such/page", "read", 404, "There is nothing at"),
         ("/s/main/people", "ingest", 403, "role"),

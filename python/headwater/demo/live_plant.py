@@ -33,7 +33,7 @@ INTERVAL = 120
 INCIDENTS = 0.12
 MOST_NEW = 400
 """Sensors that are installed while it runs and whose unit is known; as many come in two days."""
-LEFT = 12
+LEFT = 24
 """Open questions that the experts leave to the visitor."""
 PAUSE = 6.0
 """Seconds that an expert takes for a card, on average."""
@@ -47,7 +47,6 @@ UNITS = {
     "vibration": "mm/s",
     "current": "A",
     "humidity": "%",
-    "acidity": "pH",
     "turbidity": "NTU",
     "light": "lx",
     "energy": "kWh",
@@ -67,8 +66,8 @@ class Expert(NamedTuple):
 
 
 EXPERTS = (
-    Expert("Ada (simulated)", 6, 14, 0.01),
-    Expert("Bob (simulated)", 13, 22, 0.03),
+    Expert("Ada (simulated)", 6, 14, 0.005),
+    Expert("Bob (simulated)", 13, 22, 0.01),
 )
 
 
@@ -201,10 +200,7 @@ class LivePlant:
                 self._truth[receipt.question] = incident
 
     def _name(self, i: int) -> str:
-        """The event's id: the plant's day and time."""
-        seconds = int(self.plant.times[i] - self.plant.times[0])
-        day, rest = divmod(seconds, DAY)
-        return f"day {day + 1}, {rest // 3600:02}:{rest % 3600 // 60:02}"
+        return f"reading {i + 1}"
 
     # Experts
 
@@ -225,6 +221,7 @@ class LivePlant:
         left = LEFT if last_day else 0
         while self.loop.desk.waiting() > left and self._answer_as(self._coin.choice(EXPERTS)):
             pass
+        self.loop.apply()  # minutes pass until the next events; here they do not
 
     def _answer(self, hour: float) -> None:
         working = [one for one in EXPERTS if one.works(hour)]

@@ -148,10 +148,8 @@ def reason(query_probability: float | None, reserve: bool) -> str:
         return "It was drawn by chance, to measure how good the model is."
     if query_probability >= 1:
         return "The model was less sure here than elsewhere."
-    return (
-        f"It was drawn by chance: {query_probability:.2g} was the probability to ask about an"
-        " event like this one."
-    )
+    share = f"{100 * query_probability:.2g}"
+    return f"It was drawn by chance, as {share} % of the events like it are."
 
 
 def event_id(number: int, key: str | None) -> Id:

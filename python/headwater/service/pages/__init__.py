@@ -20,9 +20,9 @@ HEADINGS = {403: "Not for you", 404: "Nothing is here"}
 def problem(pages: Renderer, request: Request, error: ServiceError) -> Response:
     """An error for somebody with a browser."""
     heading = HEADINGS.get(error.status, "That did not work")
-    return pages.page(
-        request, "problem.html", status=error.status, heading=heading, text=str(error)
-    )
+    text = str(error).removeprefix("live: ")
+    text = text[:1].upper() + text[1:]
+    return pages.page(request, "problem.html", status=error.status, heading=heading, text=text)
 
 
 def routes(pages: Renderer) -> list[BaseRoute]:

@@ -16,6 +16,8 @@ from headwater.service.pages.wording import ago, number, plain, stamp
 MOST_VALUES = 24
 """Values on a card; of more than that, the most unusual are shown."""
 MOST_ABSENT = 4
+FEW, SOME = 8, 16
+"""Values up to which each has a large line of its own, and up to which two stand in a line."""
 LONG_TEXT = 40
 """A text of more characters gets lines of its own."""
 UNUSUAL = 3.0
@@ -62,6 +64,13 @@ class CardView(NamedTuple):
     texts: list[TextView]
     values: list[ValueView]
     left_out: int
+
+    @property
+    def density(self) -> str:
+        """How close its values stand: with few of them each has a large line of its own."""
+        if self.texts or len(self.values) > SOME:
+            return "many"
+        return "few" if len(self.values) <= FEW else "some"
 
 
 def card_view(

@@ -16,7 +16,7 @@ from headwater.service.pages.drawing import CurvePoint, Mark, curve, strip
 from headwater.service.pages.features import FeatureRow, Features, summary
 from headwater.service.pages.known import findings_of
 from headwater.service.pages.rendering import Renderer, base_of, in_thread
-from headwater.service.pages.wording import ago, number, percent, plain, span, stamp
+from headwater.service.pages.wording import ago, percent, plain, signed, span, stamp
 
 RENEWED = 4.0
 """Seconds for which a view is good enough for everybody who looks."""
@@ -191,15 +191,3 @@ def _short(finding: FeatureFinding) -> str:
     """The name of a feature, cut if it is long."""
     name = plain(finding.feature)
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-
-
-def signed(value: float) -> str:
-    """A change with its sign.
-
-    Examples
-    --------
-    >>> signed(0.25), signed(-1.5)
-    ('+0.25', '\u22121.5')
-    """
-    written = number(float(f"{value:.2g}"))
-    return written if value < 0 else f"+{written}"

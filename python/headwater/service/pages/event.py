@@ -13,9 +13,18 @@ from headwater.service.pages.drawing import spark
 from headwater.service.pages.fields import Field
 from headwater.service.pages.known import KnownFeatures
 from headwater.service.pages.rendering import Renderer, given, given_label, in_thread
-from headwater.service.pages.wording import ago, number, percent, plain, stamp
+from headwater.service.pages.wording import ago, percent, plain, signed, stamp
 
 CORRECTABLE = ("answered", "applied")
+STATES = {
+    "open": "waiting for an answer",
+    "leased": "on somebody's screen",
+    "answered": "learned in a moment",
+    "applied": "learned",
+    "bad": "bad event",
+    "refused": "the model cannot learn it",
+}
+"""States of a question as the page says them; others are plain words already."""
 
 
 class EventPage:
@@ -53,7 +62,7 @@ class EventPage:
             "prediction": layout.label(record.prediction),
             "reason": _reason(record),
             "label": layout.label(_label(record)) if _label(record) is not None else "nothing yet",
-            "state": record.state or "",
+            "state": STATES.get(record.state or "", record.state or ""),
             "acts": [
                 {
                     "person": plain(one.person or "a program"),
@@ -93,7 +102,7 @@ class EventPage:
                     "unit": plain(field.unit),
                     "spark": spark(recent, float(value)) if is_number else "",
                     "usual": "" if about is None else about.usual,
-                    "adds": number(adds[name]) if name in adds else "",
+                    "adds": signed(adds[name]) if name in adds else "",
                 }
             )
         return rows

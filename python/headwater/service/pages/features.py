@@ -110,12 +110,16 @@ class Features:
         order = COLUMNS.get(by, COLUMNS["weight"])[2]
         if order is not None:
             rows.sort(key=order, reverse=backwards)
+        shown = with_weights(rows[:MOST_ROWS], loop.weights())
+        has_weights = any(row.weights for row in shown)
+        columns = [name for name in COLUMNS if has_weights or name != "weights"]
         return {
             "summary": told,
             "query": plain(query),
             "sort": plain(sort),
-            "columns": [self._column(name, by, backwards, query) for name in COLUMNS],
-            "rows": with_weights(rows[:MOST_ROWS], loop.weights()),
+            "columns": [self._column(name, by, backwards, query) for name in columns],
+            "rows": shown,
+            "has_weights": has_weights,
             "more": max(0, len(rows) - MOST_ROWS),
             "now": self.pages.recent.features(loop).now(),
         }

@@ -72,9 +72,21 @@ def percent(share: float | None, digits: int = 0) -> str:
     Examples
     --------
     >>> percent(0.0815, 1), percent(None)
-    ('8.2 %', '–')
+    ('8.2\xa0%', '–')
     """
-    return "–" if share is None or math.isnan(share) else f"{share * 100:.{digits}f} %"
+    return "–" if share is None or math.isnan(share) else f"{share * 100:.{digits}f}\xa0%"
+
+
+def signed(value: float) -> str:
+    """A change with its sign.
+
+    Examples
+    --------
+    >>> signed(0.25), signed(-1.5)
+    ('+0.25', '\u22121.5')
+    """
+    written = number(float(f"{value:.2g}"))
+    return written if value < 0 else f"+{written}"
 
 
 def span(seconds: float) -> str:

@@ -4,6 +4,7 @@
 const AHEAD = 5; // cards in hand, the one on the screen included
 const RENEW = 30; // seconds between two requests that keep the cards in hand
 const MANY = 9; // with more classes than keys one types
+const LIT = 160; // milliseconds for which the button that was taken is lit
 const COARSE = matchMedia("(hover: none) and (pointer: coarse)"); // a phone, whose keyboard would hide the card
 
 const main = document.getElementById("main");
@@ -103,7 +104,7 @@ function showAnswers(card) {
     answers.append(button);
     if (!fitting.length) chosen = 0;
   }
-  if (many) filter.focus();
+  if (many && (naming || !COARSE.matches)) filter.focus();
 }
 
 function answerButton(one, key, first) {
@@ -125,6 +126,13 @@ function answerButton(one, key, first) {
 }
 
 // Acts
+
+// Which key was taken is seen on the next card, whose button of the same class lights up.
+function flash(name) {
+  const button = [...answers.children].find((shown) => shown.one.name === name);
+  button?.classList.add("pressed");
+  setTimeout(() => button?.classList.remove("pressed"), LIT);
+}
 
 function choose(one) {
   if (one.fresh) {
@@ -154,6 +162,7 @@ function perform(what, name) {
   past.push({ card, question: card.question });
   say(name === undefined ? "" : `${name} …`);
   show();
+  if (cards.length) flash(name);
   if (moved && cards.length) stage.focus();
   outbox.add(given);
 }

@@ -13,6 +13,7 @@ class Outbox {
     this.acts = this.#read();
     counted(this.acts.length);
     this.flying = new Set(); // keys of acts whose reply has not come yet
+    this.number = 0; // of the last act: they are sent in this order
     this.pause = 0;
     addEventListener("online", () => this.send());
   }
@@ -24,7 +25,7 @@ class Outbox {
   add(act) {
     act.key = crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16)).join("-");
     this.acts.push(act);
-    this.#write();
+    this.#keep(act);
     this.send();
   }
 
@@ -33,7 +34,8 @@ class Outbox {
     const last = this.acts.at(-1);
     if (!last || this.flying.has(last.key)) return null;
     this.acts.pop();
-    this.#write();
+    this.#drop(last);
+    this.counted(this.acts.length);
     return last;
   }
 
@@ -45,12 +47,13 @@ class Outbox {
     try {
       const said = await post(this.address, { acts, ...this.extra() });
       const dealt = new Set(said.done.map((one) => one.key));
+      for (const act of acts) if (dealt.has(act.key)) this.#drop(act);
       this.acts = this.acts.filter((act) => !dealt.has(act.key));
       this.flying.clear();
       this.pause = 0;
       this.failed(null);
       this.done(said, acts);
-      this.#write();
+      this.counted(this.acts.length);
     } catch (error) {
       this.flying.clear();
       this.pause = Math.min(15, this.pause * 2 || 0.5);
@@ -61,21 +64,33 @@ class Outbox {
     this.send();
   }
 
+  // Each act has an entry of its own in the storage, so that two tabs do not overwrite each other.
   #read() {
     try {
-      return JSON.parse(localStorage.getItem(this.name)) ?? [];
+      const names = Object.keys(localStorage).filter((name) => name.startsWith(`${this.name}/`));
+      const acts = names.map((name) => JSON.parse(localStorage.getItem(name)));
+      return acts.sort((a, b) => a.number - b.number);
     } catch {
       return [];
     }
   }
 
-  #write() {
+  #keep(act) {
     this.counted(this.acts.length);
+    act.number = Math.max(Date.now(), this.number + 1);
+    this.number = act.number;
     try {
-      if (this.acts.length) localStorage.setItem(this.name, JSON.stringify(this.acts));
-      else localStorage.removeItem(this.name);
+      localStorage.setItem(`${this.name}/${act.key}`, JSON.stringify(act));
     } catch {
-      // storage is full or switched off: they wait in memory
+      // storage is full or switched off: it waits in memory
+    }
+  }
+
+  #drop(act) {
+    try {
+      localStorage.removeItem(`${this.name}/${act.key}`);
+    } catch {
+      // it was never kept
     }
   }
 }
