@@ -159,6 +159,17 @@ def on_spark(spark: Any, source: Path, folder: Path, cache_bytes: int) -> list[t
     return found
 
 
+def write(batches: list[list[Row]], folder: Path) -> None:
+    """A file for each batch."""
+    pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")
+    folder.mkdir()
+    for place, rows in enumerate(batches):
+        columns = zip(Row._fields, zip(*rows, strict=True), strict=True)
+        path = folder / f"{place:03}.parquet"
+        pq.write_table(pa.table({field: list(column) for field, column in columns}), path)
+        os.utime(path, (1_000_000 + place, 1_000_000 + place))
+
+
 def session(cores: int) -> Any:
     """Spark on this machine."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -184,7 +195,6 @@ def session(cores: int) -> Any:
 @click.option("--cached-only", is_flag=True, help="Leave out the run without a cache.")
 def main(keys: int, batches: int, cores: int, cached_only: bool) -> None:
     """Measure what one learner per key costs on Spark and in a plain loop."""
-    pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")
     console = open_console()
     made = stream(keys, batches)
     counted = made[1:]
@@ -207,12 +217,7 @@ def main(keys: int, batches: int, cores: int, cached_only: bool) -> None:
     up = processor_seconds() - start[0], time.perf_counter() - start[1]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "in").mkdir()
-        for place, some in enumerate(made):
-            columns = zip(Row._fields, zip(*some, strict=True), strict=True)
-            path = folder / "in" / f"{place:03}.parquet"
-            pq.write_table(pa.table({field: list(column) for field, column in columns}), path)
-            os.utime(path, (1_000_000 + place, 1_000_000 + place))
+        write(made, folder / "in")
         for what, cache_bytes in (("learners in memory", 2**40), ("every learner read", 0)):
             if cache_bytes or not cached_only:
                 found = on_spark(

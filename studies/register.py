@@ -31,7 +31,7 @@ import numpy as np
 import headwater as hw
 
 TUNING = range(8)
-TEST = range(100, 120)
+TEST = range(7000, 7020)
 DAY = 86_400.0
 FINDINGS = {
     "installed": "born",
@@ -162,16 +162,88 @@ def stream(name: str) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def real() -> None:
-    """Backblaze's and elec2's newborns, beijing-air's drop-outs, Reuters' words."""
-    register = hw.Register()
+def backblaze() -> None:
+    """Attributes of hard drives that some models report, others not, and more and more do."""
+    register, first = hw.Register(), dict[Any, float]()
+    events, carried = Counter[str](), Counter[tuple[str, str]]()
     for row in stream("backblaze"):
         register.observe_one(row["x"], row["t"] * DAY)
-    drives = [one for one in register.findings() if str(one.feature).startswith("smart_")]
+        month = day_of(row["t"] * DAY)[:7]
+        events[month] += 1
+        for name in row["x"]:
+            first.setdefault(name, row["t"] * DAY)
+            carried[name, month] += 1
     print("backblaze:", len(register), "features;", dict(register.counts()))
-    for one in drives:
-        day = np.datetime64(int(one.time or 0), "s").astype("datetime64[D]")
-        print(f"  {day} event {one.event:,}: {one.feature} {one.kind}")
+    for one in register.findings():
+        if str(one.feature).startswith("smart_"):
+            told = f"{one.feature} {one.kind}, first on {day_of(first[one.feature])}"
+            print(f"  {day_of(one.time)} event {one.event:,}: {told}")
+    born = [one.feature for one in register.findings() if one.kind == "born"]
+    for name in [name for name in born if str(name).startswith("smart_")]:
+        months = ("2013-08", "2013-12", "2014-01", "2014-02", "2014-03")
+        shares = (f"{month} {carried[str(name), month] / events[month]:.1%}" for month in months)
+        print(f"  {name}: part of the events:", ", ".join(shares))
+
+
+def day_of(seconds: float | None) -> str:
+    """A date."""
+    return str(np.datetime64(int(seconds or 0), "s").astype("datetime64[D]"))
+
+
+def beijing(examples: int = 10, around: int = 36) -> None:
+    """Measurements that drop out, of which some are shown hour by hour."""
+    register, hours, values = hw.Register(), defaultdict(list), defaultdict(list)
+    for hour, row in enumerate(stream("beijing-air"), 1):
+        register.observe_one(row["x"], (hour - 1) * 3_600.0)
+        for name, value in row["x"].items():
+            hours[name].append(hour)
+            values[name].append(value)
+    print("beijing-air:", len(register), "features;", dict(register.counts()), register.states())
+    silent = [
+        one for one in register.findings() if one.kind == "silent" and "=" not in str(one.feature)
+    ]
+    away = []
+    for one in silent:
+        seen = np.array(hours[one.feature])
+        place = int(np.searchsorted(seen, one.event, "right"))
+        away.append((seen[place] if place < len(seen) else register.events) - seen[place - 1])
+    failures = {(str(one.feature).partition(":")[0], one.event) for one in silent}
+    print(f"  {len(silent):,} silences of measurements, at {len(failures):,} stations and hours")
+    quarters = np.quantile(away, (0.1, 0.25, 0.5, 0.75, 0.9))
+    print("  absences that were called silent, hours, 10 % to 90 %:", quarters.tolist())
+    step = max(1, len(silent) // examples)
+    for one in silent[::step][:examples]:
+        seen = np.array(hours[one.feature])
+        place = int(np.searchsorted(seen, one.event, "right"))
+        last = int(seen[place - 1])
+        gaps = np.diff(seen[:place])
+        after = int(seen[place]) if place < len(seen) else None
+        back = f"back at {after:,} after {after - last} h" if after else "never back"
+        print(
+            f"  event {one.event:,}: {one.feature} silent since {last:,}, {back}; in the week"
+            f" before it came in {np.sum(seen[:place] > last - 168)} of 168 hours; longest gap"
+            f" before {gaps.max()} h, median {np.median(gaps):.0f} h"
+        )
+        known = set(hours[one.feature])
+        strip = "".join(
+            ("|" if hour == one.event else "") + ("#" if hour in known else ".")
+            for hour in range(max(1, last - around), last + 2 * around)
+        )
+        station = str(one.feature).partition(":")[0]
+        others = {
+            name.partition(":")[2]: sum(last < hour <= one.event for hour in hours[name])
+            for name in hours
+            if name.startswith(f"{station}:") and "=" not in name
+        }
+        print(f"    {strip}")
+        print(f"    values before {values[one.feature][max(0, place - 6) : place]}", end="")
+        print(f", after {values[one.feature][place : place + 4]}")
+        print(f"    came meanwhile, of {one.event - last} h: {others}")
+
+
+def real() -> None:
+    """Backblaze's and elec2's newborns, beijing-air's drop-outs, Reuters' words."""
+    backblaze()
     register = hw.Register()
     for row in stream("elec2"):
         register.observe_one(row["x"])
@@ -180,27 +252,7 @@ def real() -> None:
         life = register.feature(one.feature)
         first = life.first_event if life else 0
         print(f"  event {one.event:,}: {one.feature} {one.kind} (first in event {first:,})")
-    register, values = hw.Register(), defaultdict(list)
-    for hour, row in enumerate(stream("beijing-air")):
-        register.observe_one(row["x"], hour * 3_600.0)
-        for name in row["x"]:
-            values[name].append(hour + 1)
-    print("beijing-air:", len(register), "features;", dict(register.counts()), register.states())
-    silent = [
-        one for one in register.findings() if one.kind == "silent" and "=" not in str(one.feature)
-    ]
-    step = max(1, len(silent) // 10)
-    for one in silent[::step][:10]:
-        seen = values[one.feature]
-        before = [hour for hour in seen if hour <= one.event]
-        after = [hour for hour in seen if hour > one.event]
-        gaps = np.diff(before)
-        back = f"back at {after[0]:,}" if after else "never back"
-        print(
-            f"  event {one.event:,}: {one.feature} silent since {before[-1]:,}, {back};"
-            f" longest gap before {gaps.max()} h, median {np.median(gaps):.0f} h,"
-            f" in all {len(seen):,}"
-        )
+    beijing()
     register = hw.Register()
     for row in stream("reuters21578"):
         register.observe_one(row["x"])

@@ -1,10 +1,12 @@
-"""A Spark job as a user would write it: one learner per key, from a folder to a folder.
+"""A Spark job as a user would write it: one learner per key, from a folder or Kafka to a folder.
 
     python spark_job.py FOLDER
+    python spark_job.py FOLDER SERVERS JARS
 
-reads FOLDER/in, writes FOLDER/out and FOLDER/checkpoint, and then FOLDER/result.json: the rows that
-count and the learners of the checkpoint. While FOLDER/hold exists, the first event of the key
-"visitor" makes the file FOLDER/held and waits: whoever kills the job then kills it inside a batch.
+reads FOLDER/in, or the topic "rows" of these brokers by the connector in the folder JARS; writes
+FOLDER/out and FOLDER/checkpoint, and then FOLDER/result.json: the rows that count and the learners
+of the checkpoint. While FOLDER/hold exists, the first event of the key "visitor" makes the file
+FOLDER/held and waits: whoever kills the job then kills it inside a batch.
 """
 
 import json
@@ -17,7 +19,7 @@ import headwater as hw
 from headwater.adapters.spark import SCHEMA, SETTINGS, models, per_key, score
 
 
-def session(cores: int = 2, partitions: int = 2):  # type: ignore[no-untyped-def]
+def session(cores: int = 2, partitions: int = 2, jars: str = ""):  # type: ignore[no-untyped-def]
     """Spark on this machine alone, started as quickly as it can be."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -30,6 +32,7 @@ def session(cores: int = 2, partitions: int = 2):  # type: ignore[no-untyped-def
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.sql.streaming.metricsEnabled": "false",
+        "spark.jars": jars,
     }
     builder = SparkSession.builder.master(f"local[{cores}]")
     for name, value in options.items():
@@ -37,7 +40,26 @@ def session(cores: int = 2, partitions: int = 2):  # type: ignore[no-untyped-def
     return builder.getOrCreate()
 
 
-def main(folder: Path) -> None:
+def rows_of(spark, folder: Path, servers: str | None):  # type: ignore[no-untyped-def]
+    """The stream of rows: files in their order, or what is in a topic, 60 rows a batch."""
+    if servers is None:
+        files = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+        return files.option("latestFirst", "false").json(str(folder / "in"))
+    from pyspark.sql.functions import col, from_json
+
+    options = {
+        "kafka.bootstrap.servers": servers,
+        "subscribe": "rows",
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": "60",
+    }
+    messages = spark.readStream.format("kafka").options(**options).load()
+    return messages.select(from_json(col("value").cast("string"), SCHEMA).alias("row")).select(
+        "row.*"
+    )
+
+
+def main(folder: Path, servers: str | None = None, jars: str | None = None) -> None:
     """Run the stream to its present end."""
 
     def start(key: str) -> hw.Learner:
@@ -47,14 +69,9 @@ def main(folder: Path) -> None:
         return hw.Linear(query="margin", seed=len(key))
 
     began = time.time()
-    spark = session()
+    spark = session(jars="" if jars is None else ",".join(map(str, Path(jars).glob("*.jar"))))
     print(f"session after {time.time() - began:.1f} s", flush=True)
-    rows = (
-        spark.readStream.schema(SCHEMA)
-        .option("maxFilesPerTrigger", 1)
-        .option("latestFirst", "false")
-        .json(str(folder / "in"))
-    )
+    rows = rows_of(spark, folder, servers)
     query = (
         per_key(rows, start, early_seconds=3600)
         .writeStream.format("json")
@@ -84,4 +101,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 from importlib.util import find_spec
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 
 import headwater as hw
+from connectors import brokers
 from effort import FULL
 
 if find_spec("pyspark") is None:
@@ -25,6 +28,13 @@ if which("java") is None:
     pytest.skip("Spark needs Java 17, and there is none here", allow_module_level=True)
 
 JOB = Path(__file__).with_name("spark_job.py")
+CONNECTOR = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1",
+    "org.apache.kafka:kafka-clients:3.9.1",
+    "org.apache.commons:commons-pool2:2.13.1",
+)
+"""Spark's source of Kafka: where Maven had none of PySpark's own version, the newest was tried."""
 KEYS = ("ash", "birch", "cedar", "visitor", "willow")
 
 
@@ -101,11 +111,38 @@ def write(folder: Path, files: list[list[dict[str, Any]]]) -> None:
         os.utime(path, (1_000_000 + number, 1_000_000 + number))  # files come by their times
 
 
-def run(folder: Path) -> dict[str, Any]:
+def run(folder: Path, *source: str | Path) -> dict[str, Any]:
+    command = [sys.executable, JOB, folder, *source]
     with (folder / "log").open("ab") as log:
-        subprocess.run([sys.executable, JOB, folder], check=True, stdout=log, stderr=log)
+        done = subprocess.run(command, check=False, stdout=log, stderr=log)
+    assert done.returncode == 0, (folder / "log").read_text()[-3000:]
     found: dict[str, Any] = json.loads((folder / "result.json").read_text())
     return found
+
+
+def run_until_killed(folder: Path, *source: str | Path) -> None:
+    """Kill the job, all its processes at once, inside the batch in which "visitor" comes first."""
+    (folder / "hold").touch()
+    command = [sys.executable, JOB, folder, *source]
+    with (folder / "log").open("ab") as log:
+        job = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        try:
+            end = time.monotonic() + 300
+            while not (folder / "held").exists():
+                assert job.poll() is None, (folder / "log").read_text()[-2000:]
+                assert time.monotonic() < end, "the job came to no event of the key"
+                time.sleep(0.05)
+        finally:
+            os.killpg(job.pid, signal.SIGKILL)  # Python, the JVM and its workers
+            job.wait()
+    (folder / "hold").unlink()
+
+
+def batches(folder: Path) -> tuple[int, int]:
+    """How many were committed, and how many begun."""
+    checkpoint = folder / "checkpoint"
+    committed = len(list((checkpoint / "commits").glob("[0-9]*")))
+    return committed, len(list((checkpoint / "offsets").glob("[0-9]*")))
 
 
 def check(found: dict[str, Any], files: list[list[dict[str, Any]]]) -> None:
@@ -134,22 +171,41 @@ def test_from_files_a_job_leaves_the_learners_of_the_plain_loop(tmp_path: Path) 
 def test_killed_inside_a_batch_and_started_again_it_leaves_the_same(tmp_path: Path) -> None:
     files = stream(batches=6, per_batch=60)
     write(tmp_path, files)
-    (tmp_path / "hold").touch()
-    with (tmp_path / "log").open("ab") as log:
-        job = subprocess.Popen(
-            [sys.executable, JOB, tmp_path], stdout=log, stderr=log, start_new_session=True
-        )
-        try:
-            end = time.monotonic() + 300
-            while not (tmp_path / "held").exists():
-                assert job.poll() is None, (tmp_path / "log").read_text()[-2000:]
-                assert time.monotonic() < end, "the job came to no event of the key"
-                time.sleep(0.05)
-        finally:
-            os.killpg(job.pid, signal.SIGKILL)  # Python, the JVM and its workers
-            job.wait()
-    committed = len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*")))
-    begun = len(list((tmp_path / "checkpoint" / "offsets").glob("[0-9]*")))
-    assert (committed, begun) == (2, 3), "killed inside the third batch: an answer came early"
-    (tmp_path / "hold").unlink()
+    run_until_killed(tmp_path)
+    assert batches(tmp_path) == (2, 3), "killed inside the third batch: an answer came early"
     check(run(tmp_path), files)
+
+
+@pytest.mark.skipif(not FULL, reason="starts Kafka, and Spark twice: make test-full")
+def test_from_a_broker_killed_inside_a_batch_it_leaves_the_same(tmp_path: Path) -> None:
+    """Rows in the order of t, so that it is no matter which of them a batch brings."""
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    try:
+        connector = brokers.jars(*CONNECTOR, alone=True)
+        brokers.jars(brokers.KAFKA)
+    except brokers.NoJarsError as reason:
+        pytest.skip(str(reason))
+    rows = list(chain.from_iterable(stream(6, 60)))
+    for row in rows[::3]:
+        if row["kind"] == "answer":
+            row["t"] -= 90  # it overtakes its event
+    rows.sort(key=itemgetter("t"))
+    for place, row in enumerate(rows):
+        row["t"] = place
+    with brokers.kafka() as servers:
+        client = AdminClient({"bootstrap.servers": servers})
+        for made in client.create_topics([NewTopic("rows", 3, 1)]).values():
+            made.result(30)
+        producer = confluent_kafka.Producer({"bootstrap.servers": servers})
+        for row in rows:
+            producer.produce("rows", json.dumps(row), row["key"])
+        assert producer.flush(60) == 0
+        run_until_killed(tmp_path, servers, connector)
+        committed, begun = batches(tmp_path)
+        assert begun == committed + 1
+        found = run(tmp_path, servers, connector)
+    assert batches(tmp_path)[0] > committed + 1
+    check(found, [rows])

@@ -7,17 +7,21 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-KAFKA = "4.1.0"
-POM = f"""<project><modelVersion>4.0.0</modelVersion>
-<groupId>headwater</groupId><artifactId>broker</artifactId><version>1</version>
-<dependencies><dependency><groupId>org.apache.kafka</groupId>
-<artifactId>kafka_2.13</artifactId><version>{KAFKA}</version></dependency></dependencies></project>
+KAFKA = "org.apache.kafka:kafka_2.13:4.1.0"
+POM = """<project><modelVersion>4.0.0</modelVersion>
+<groupId>headwater</groupId><artifactId>jars</artifactId><version>1</version>
+<dependencies>{}</dependencies></project>
 """
-JARS = Path(os.environ.get("HEADWATER_KAFKA_JARS", Path(tempfile.gettempdir(), "hw-kafka-jars")))
-"""Where the jars are kept from run to run."""
+DEPENDENCY = """<dependency><groupId>{}</groupId><artifactId>{}</artifactId>
+<version>{}</version>{}</dependency>
+"""
+NOTHING_MORE = """<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>
+</exclusions>"""
+JARS = Path(os.environ.get("HEADWATER_JARS", Path(tempfile.gettempdir(), "hw-jars")))
+"""Where jars are kept from run to run, a folder for each artifact."""
 PATIENCE = 120.0
 
 
@@ -39,18 +43,34 @@ def wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
     raise AssertionError(f"nobody listens: {log.read_text(errors='replace')[-3000:]}")
 
 
-def kafka_jars() -> str | None:
-    """Fetch Kafka's jars; why it cannot be done, or None."""
+class NoJarsError(Exception):
+    """Why jars cannot be had."""
+
+
+def jars(*artifacts: str, alone: bool = False) -> Path:
+    """The folder with these jars, `group:artifact:version`, and all that they need; Maven fetches.
+
+    `alone` leaves out what they need.
+    """
     if shutil.which("java") is None or shutil.which("mvn") is None:
-        return "Java and Maven are not installed"
-    if any(JARS.glob("kafka_2.13-*.jar")):
-        return None
+        raise NoJarsError("Java and Maven are not installed")
+    split = [artifact.split(":") for artifact in artifacts]
+    kept = JARS / "+".join(f"{name}-{version}" for _, name, version in split)
+    if kept.exists():
+        return kept
     JARS.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "pom.xml").write_text(POM)
-        command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={JARS}"]
+    with tempfile.TemporaryDirectory(dir=JARS) as folder:
+        wanted = "".join(DEPENDENCY.format(*one, NOTHING_MORE if alone else "") for one in split)
+        Path(folder, "pom.xml").write_text(POM.format(wanted))
+        fetched = Path(folder, "jars")
+        command = ["mvn", "-q", "-B", "dependency:copy-dependencies"]
+        command += [f"-DoutputDirectory={fetched}"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    return None if done.returncode == 0 else "Maven cannot fetch Kafka: is there a network?"
+        if done.returncode != 0:
+            raise NoJarsError(f"Maven cannot fetch {', '.join(artifacts)}: {done.stdout[:300]}")
+        with suppress(OSError):  # another process was quicker
+            fetched.rename(kept)
+    return kept
 
 
 @contextmanager
@@ -80,7 +100,8 @@ def kafka() -> Iterator[str]:
             )
         )
     )
-    java = ["java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{JARS}/*"]
+    java = ["java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    java += ["-cp", f"{jars(KAFKA)}/*"]
     cluster = "MkU3OEVBNTcwNTJENDM2Qk"
     format = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config)]
     formatted = subprocess.run([*java, *format], capture_output=True, text=True, check=False)

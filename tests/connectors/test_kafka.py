@@ -219,9 +219,10 @@ def work(servers: str, url: str, group: str, log: Path) -> "subprocess.Popen[byt
 @pytest.mark.skipif(not FULL, reason="a real Kafka is started by `make test-full` only")
 def test_workers_that_are_killed_lose_and_repeat_nothing(tmp_path: Path) -> None:
     """4 partitions, 3 workers, two of them killed at random moments and started again, 20 times."""
-    problem = brokers.kafka_jars()
-    if problem is not None:
-        pytest.skip(problem)
+    try:
+        brokers.jars(brokers.KAFKA)
+    except brokers.NoJarsError as reason:
+        pytest.skip(str(reason))
     events = int(os.environ.get("HEADWATER_KAFKA_EVENTS", "8000"))
     rounds = int(os.environ.get("HEADWATER_KAFKA_KILLS", "20"))
     began = time.monotonic()

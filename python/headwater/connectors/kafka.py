@@ -84,8 +84,11 @@ class Kafka:
         }
         self.kinds = tuple(self.outputs)
         self._source = {topic: source for source, topic in self.topics.items()}
+        self._servers = servers
+        self._trouble: str | None = None
         common = {"bootstrap.servers": servers, "log_level": 2, **(settings or {})}
         reading = {
+            "error_cb": self._on_error,
             "group.id": group,
             "enable.auto.commit": False,
             "enable.partition.eof": True,
@@ -141,6 +144,7 @@ class Kafka:
             raise ConnectorError(f"Kafka: {_said(error)}.") from None
         for message in found:
             self._keep(message)
+            self._trouble = None
         for part in list(self._buffers):
             buffers = self._buffers[part]
             for buffer in buffers.values():
@@ -203,9 +207,17 @@ class Kafka:
             return "Kafka: the brokers do not acknowledge what is sent; it is tried again."
         return f"Kafka: {failed[0]}; it is tried again." if failed else None
 
+    def trouble(self) -> str | None:
+        """Why nothing comes at the moment, or None."""
+        return self._trouble
+
     def close(self) -> None:
         """Leave the group."""
         self._consumer.close()
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.code() == KafkaError._ALL_BROKERS_DOWN:
+            self._trouble = f"Kafka: no broker answers at {self._servers}; it is tried again."
 
     # Parts
 
@@ -213,7 +225,10 @@ class Kafka:
         try:
             known = self._consumer.list_topics(timeout=NEEDED).topics
         except KafkaException as error:
-            raise ConnectorError(f"Kafka: {_said(error)}.") from None
+            raise ConnectorError(
+                f"Kafka: no broker answers at {self._servers} ({_said(error)}). Does one run there,"
+                " and does it want settings, such as security.protocol?"
+            ) from None
         for topic in (*self.topics.values(), *self.outputs.values()):
             if topic not in known or known[topic].error is not None:
                 raise ConnectorError(f"Kafka: there is no topic {topic!r}; create it first.")

@@ -118,7 +118,9 @@ class Mqtt:
         except OSError as error:
             host, port = self.address
             said = error.strerror or str(error)
-            raise ConnectorError(f"MQTT: {host}:{port}: {said}.") from None
+            raise ConnectorError(
+                f"MQTT: no broker answers at {host}:{port} ({said}). Does one run there?"
+            ) from None
         self._client.loop_start()
         if not self._is_subscribed.wait(NEEDED) or self._refusal is not None:
             raise ConnectorError(f"MQTT: {self._refusal or 'the broker does not answer'}.")
@@ -165,6 +167,13 @@ class Mqtt:
         except (RuntimeError, ValueError) as error:
             return f"MQTT: {error}; it is tried again."
         return "MQTT: the broker does not acknowledge what is sent; it is tried again."
+
+    def trouble(self) -> str | None:
+        """Why nothing comes at the moment, or None."""
+        if self._client.is_connected():
+            return None
+        host, port = self.address
+        return f"MQTT: the connection to {host}:{port} is lost; it is tried again."
 
     def close(self) -> None:
         """Disconnect; the session stays."""

@@ -15,6 +15,8 @@ from headwater.errors import HeldError, JournalError
 from headwater.inputs.columns import Columns
 from headwater.live.part import Counts, Outgoing, Part
 
+QUIET = 10.0
+"""Seconds between two sentences about messages that cannot be used."""
 PAUSE = 0.2
 """Seconds for which a worker waits for messages before it looks whether it should stop."""
 LONGEST_PAUSE = 5.0
@@ -45,6 +47,9 @@ class Broker(Protocol):
 
     def send(self, part: str, rows: Sequence[Outgoing]) -> str | None:
         """Send; why it could not be done, or None."""
+
+    def trouble(self) -> str | None:
+        """Why nothing comes at the moment, or None."""
 
     def close(self) -> None:
         """Stop; parts that are still assigned are revoked first."""
@@ -79,6 +84,8 @@ class Worker:
         self._open_part = open_part
         self._parts: dict[str, Part] = {}
         self._pause = PAUSE
+        self._trouble: str | None = None
+        self._told = -QUIET
 
     def run(self, is_to_stop: Callable[[], bool]) -> None:
         """Work until told to stop; then save what the parts have learned."""
@@ -86,6 +93,7 @@ class Worker:
         self.say("Listening.")
         try:
             while not is_to_stop():
+                self._tell_trouble()
                 for part in list(self._parts):
                     self._send(part)
                 for part, messages in self.broker.receive(self._pause):
@@ -120,6 +128,7 @@ class Worker:
 
     def _take(self, name: str, messages: list[Message]) -> None:
         part = self._parts[name]
+        dead = part.counts.dead
         try:
             part.take(read(messages, self.columns))
         except HeldError as error:
@@ -133,6 +142,7 @@ class Worker:
             return
         self._pause = PAUSE
         self.broker.taken(name, messages)
+        self._tell_dead(name, part, part.counts.dead - dead)
 
     def _send(self, name: str) -> None:
         part = self._parts.get(name)
@@ -144,6 +154,21 @@ class Worker:
             part.sent(rows)
         else:
             self._say_later(f"{name}: {problem}")
+
+    def _tell_trouble(self) -> None:
+        """Say what keeps the broker from answering, and when it is over."""
+        trouble = self.broker.trouble()
+        if trouble != self._trouble:
+            self.say(trouble or "The broker answers again.")
+            self._trouble = trouble
+
+    def _tell_dead(self, name: str, part: Part, count: int) -> None:
+        """Say that messages could not be used, now and then: all of them are dead letters."""
+        if count and time.monotonic() - self._told >= QUIET:
+            self._told = time.monotonic()
+            where = "" if "dead" in self.broker.kinds else "; without --dead they are not kept"
+            what = "a message" if count == 1 else f"{count} messages"
+            self.say(f"{name}: {what} could not be used{where}. The last: {part.last_dead}")
 
     def _say_later(self, sentence: str) -> None:
         """Say that something goes wrong, and try it again after a while."""

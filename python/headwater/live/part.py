@@ -110,6 +110,8 @@ class Part:
         self.part = name
         self.name = f"part {name}"  # in the writer's list
         self.counts = Counts()
+        self.last_dead = ""
+        """Why the last message that could not be used could not."""
         self._learner, self._per_key, self._kinds = learner, per_key, frozenset(kinds)
         self._settings = {"apply_after": 0.0, "answer_within": answer_within, "clock": "events"}
         self._longest_early, self._most = early, most_streams
@@ -413,6 +415,7 @@ class Part:
 
     def _bury(self, message: Incoming, sentence: str, counts: Counts) -> None:
         counts.dead += 1
+        self.last_dead = sentence
         letter = {
             "sentence": sentence,
             "source": message.source,
