@@ -281,6 +281,18 @@ def test_a_bad_event_is_refused_by_a_sentence_and_changes_nothing(
     assert register.to_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"cycle": -1}, "^Register: cycle must be a finite number, 0 or above, got -1"),
+        ({"max_features": 0}, r"^Register: max_features must be a whole number from 1"),
+    ],
+)
+def test_parameters_out_of_their_limits_are_named(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        hw.Register(**given)
+
+
 def test_times_that_run_backwards_count_as_the_time_before() -> None:
     register = observed([({"a": 1.0}, 10.0), ({"a": 2.0}, 5.0)])
     assert register.time == 10.0

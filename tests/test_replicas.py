@@ -361,6 +361,7 @@ def test_what_cannot_have_replicas_says_so() -> None:
         (lambda: replica.absorb([replica]), "its owner absorbs replicas"),
         (lambda: owner.absorb([owner]), "this learner is no replica"),
         (lambda: owner.absorb(wrong), "expected a list"),
+        (lambda: owner.absorb(number), "expected a list of replicas or reports, got 7"),
         (
             lambda: owner.absorb([number]),
             "expected replicas of this learner, or reports of them, got 7",

@@ -310,7 +310,7 @@ R = TypeVar("R")
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """The function with its arguments checked first; those with limits become plain values.
 
-    Errors name the function, or the class whose `__init__` or method it is.
+    Errors name the function, or the class whose `__init__`, `__new__` or method it is.
 
     Examples
     --------
@@ -327,6 +327,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
 
     def owner_of(args: tuple[Any, ...]) -> str:
+        if function.__name__ == "__new__":
+            return str(getattr(args[0], "__name__", args[0]))
         if not is_method:
             return function.__name__
         name = type(args[0]).__name__
@@ -338,7 +340,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             functions = [vars(cls).get("__init__") for cls in type(args[0]).__mro__[:-1]]
         named = [inspect.signature(one).parameters.values() for one in functions if one]
         found = [p.name for part in named for p in part if p.kind not in (p.VAR_KEYWORD,)]
-        return [name for name in dict.fromkeys(found) if name != "self"]
+        return [name for name in dict.fromkeys(found) if name not in ("self", "cls")]
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -561,6 +561,10 @@ class Learner(_core.Learner):
             raise ParameterError(
                 "absorb: expected a list of replicas or reports, got a single one; use [replica]."
             )
+        if not isinstance(replicas, Iterable):
+            raise ParameterError(
+                f"absorb: expected a list of replicas or reports, got {shown(replicas)}."
+            )
         reports: list[bytes] = []
         reported: list[tuple[Learner, bytes]] = []
         try:
