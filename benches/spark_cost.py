@@ -1,12 +1,12 @@
 """What Spark costs beside the plain loop: processor time per row, per key and batch.
 
     python benches/spark_cost.py
-    python benches/spark_cost.py --keys 100000 --batches 4
+    python benches/spark_cost.py --keys 100000 --batches 2 --cached-only
 
 Every batch brings each key one event of 25 values and the answers to what was asked before.
-The processor time is that of all processes: this one, the JVM and its Python workers. The first
-batch makes every learner and warms the JVM up, so the others are counted. With a cache of 0 bytes
-every learner is read from the state in every batch.
+The processor time is that of all processes: this one, the JVM and its Python workers; the part of
+it that the JVM takes is shown. The first batch makes every learner and warms the JVM up, so the
+others are counted. With a cache of 0 bytes every learner is read from the state in every batch.
 
 The plain loop does the same with the rows in memory: parse the JSON, decide, learn, a dict of
 learners, no bytes.
@@ -19,7 +19,7 @@ import tempfile
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -34,6 +34,7 @@ HEAD = (
     "µs per key and batch",
     "µs per row",
     "× the plain loop",
+    "of it in Java",
     "wall, s per batch",
 )
 
@@ -119,20 +120,37 @@ def processes_below(root: int) -> list[int]:
     return found
 
 
-def processor_seconds() -> float:
-    """Of this process and all below it, and of those that they have waited for."""
+def processor_seconds(command: str | None = None) -> float:
+    """Of this process and all below it, and of those that they have waited for.
+
+    With a command, such as `java`, only of those that run it.
+    """
     ticks = 0
     for process in processes_below(os.getpid()):
         try:
-            after = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            before, _, rest = Path(f"/proc/{process}/stat").read_text().rpartition(")")
         except OSError:
             continue
-        ticks += sum(map(int, after[11:15]))
+        if command is None or before.partition("(")[2] == command:
+            ticks += sum(map(int, rest.split()[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def on_spark(spark: Any, source: Path, folder: Path, cache_bytes: int) -> list[tuple[float, float]]:
-    """Processor and wall seconds of each batch."""
+class Spent(NamedTuple):
+    """Seconds of a batch: of the processor, of it in Java, and by the clock."""
+
+    cpu: float
+    java: float
+    wall: float
+
+
+def spent() -> Spent:
+    """So far."""
+    return Spent(processor_seconds(), processor_seconds("java"), time.perf_counter())
+
+
+def on_spark(spark: Any, source: Path, folder: Path, cache_bytes: int) -> list[Spent]:
+    """What each batch takes."""
     from headwater.adapters.spark import SCHEMA, per_key
 
     rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(source))
@@ -144,14 +162,14 @@ def on_spark(spark: Any, source: Path, folder: Path, cache_bytes: int) -> list[t
         .start()
     )
     found, done = [], 0
-    cpu, wall = processor_seconds(), time.perf_counter()
+    before = spent()
     while True:
         active = query.isActive
         if len(query.recentProgress) > done:
             done = len(query.recentProgress)
-            now = processor_seconds(), time.perf_counter()
-            found.append((now[0] - cpu, now[1] - wall))
-            cpu, wall = now
+            now = spent()
+            found.append(Spent(*(b - a for a, b in zip(before, now, strict=True))))
+            before = now
         if not active:
             break
         time.sleep(0.02)
@@ -202,16 +220,17 @@ def main(keys: int, batches: int, cores: int, cached_only: bool) -> None:
     plain = sum(plain_loop(made)[1:])
     lines: list[tuple[str, ...]] = []
 
-    def add(what: str, cpu: float, wall: float | None) -> None:
-        per_batch = "" if wall is None else f"{wall / len(counted):.1f}"
+    def add(what: str, cpu: float, more: Spent | None = None) -> None:
         cost = 1e6 * cpu / keys / len(counted)
-        lines.append(
-            (what, f"{cost:.1f}", f"{1e6 * cpu / rows:.1f}", f"{cpu / plain:.1f}", per_batch)
-        )
+        cells = (f"{cost:.1f}", f"{1e6 * cpu / rows:.1f}", f"{cpu / plain:.1f}")
+        rest = ("", "")
+        if more is not None:
+            rest = (f"{more.java / more.cpu:.0%}", f"{more.wall / len(counted):.1f}")
+        lines.append((what, *cells, *rest))
 
-    add("plain loop", plain, None)
-    add("KeyedLearners, states in a dict", sum(keyed(made, 2**40)[1:]), None)
-    add("KeyedLearners, every learner read", sum(keyed(made, 0)[1:]), None)
+    add("plain loop", plain)
+    add("KeyedLearners, states in a dict", sum(keyed(made, 2**40)[1:]))
+    add("KeyedLearners, every learner read", sum(keyed(made, 0)[1:]))
     start = processor_seconds(), time.perf_counter()
     spark = session(cores)
     up = processor_seconds() - start[0], time.perf_counter() - start[1]
@@ -223,8 +242,8 @@ def main(keys: int, batches: int, cores: int, cached_only: bool) -> None:
                 found = on_spark(
                     spark, folder / "in", folder / f"checkpoint{cache_bytes}", cache_bytes
                 )
-                cpu, wall = (sum(column) for column in zip(*found[1:batches], strict=True))
-                add(f"Spark, {what}", cpu, wall)
+                total = Spent(*(sum(column) for column in zip(*found[1:batches], strict=True)))
+                add(f"Spark, {what}", total.cpu, total)
     spark.stop()
     console.print(f"{machine()}; {versions('pyspark', 'pandas', 'pyarrow')}")
     console.print(
