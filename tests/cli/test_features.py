@@ -75,6 +75,15 @@ def test_a_mistake_is_one_sentence(model: Path, tmp_path: Path) -> None:
     assert (untracked.exit_code, "track=True" in untracked.output) == (2, True)
 
 
+@pytest.mark.parametrize("verb", ["show", "features"])
+def test_a_database_in_place_of_a_model_file_is_told_apart(verb: str, tmp_path: Path) -> None:
+    url = str(tmp_path / "plant.db")
+    with hw.live.open(url, learner=hw.Spring(track=True)) as plant:
+        plant.receive({"a": 1.0}, id=1)
+    result = CliRunner().invoke(main, [verb, url])
+    assert (result.exit_code, f"`headwater status --db {url}`" in result.output) == (2, True)
+
+
 def test_spark_lines_durations_and_moments() -> None:
     assert spark([]) == ""
     assert spark([2.0, 2.0]) == "▄▄"

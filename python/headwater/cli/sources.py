@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from headwater.cli.mistakes import Mistake, disk
-from headwater.errors import EventFileError, LabelError, ParameterError
+from headwater.errors import EventFileError, LabelError, ModelFileError, ParameterError
 from headwater.inputs.columns import Columns
 from headwater.inputs.files import SUFFIXES, EventFile
 from headwater.inputs.files import open as open_file
@@ -105,7 +105,19 @@ def reading(file: EventFile) -> Iterator[None]:
         ) from error
 
 
+SQLITE = b"SQLite format 3\0"
+
+
 def read_model(path: Path) -> Learner:
     """The saved model."""
     with disk(path):
-        return load(path)
+        try:
+            return load(path)
+        except ModelFileError:
+            with path.open("rb") as file:
+                if file.read(len(SQLITE)) != SQLITE:
+                    raise
+    raise Mistake(
+        f"{path}: this is the database of a live stream, no model file;"
+        f" `headwater status --db {path}` and `headwater features --db {path}` show it."
+    )
