@@ -358,19 +358,21 @@ class Past:
             )
 
     def _first_without_body(self, connection: Connection, after: int) -> int | None:
-        """The first event after a fact that cannot be replayed."""
+        """The first event after a fact that cannot be replayed.
+
+        The content of old events goes up to a fact, but for questions that wait. So nothing is
+        missing after the first event that nobody was asked about and whose content is there.
+        """
         f, b = db.facts.c, db.bodies.c
-        joined = db.facts.outerjoin(db.bodies, (f.stream == b.stream) & (f.number == b.number))
+        here = (f.stream == self.journal.stream) & (f.kind == Kind.EVENT)
+        both = (f.stream == b.stream) & (f.number == b.number)
+        kept = sa.select(b.number).select_from(db.bodies.join(db.facts, both))
+        kept = kept.where(b.stream == self.journal.stream, here, f.asked.is_(False))
+        end = connection.scalar(kept.order_by(b.number).limit(1))
         removed = History.read(connection, self.journal.stream).removed
-        found = (
-            sa.select(f.number)
-            .select_from(joined)
-            .where(
-                f.stream == self.journal.stream,
-                f.kind == Kind.EVENT,
-                f.number > after,
-                b.number.is_(None),
-            )
-        )
+        found = sa.select(f.number).select_from(db.facts.outerjoin(db.bodies, both))
+        found = found.where(here, f.number > after, b.number.is_(None))
+        if end is not None:
+            found = found.where(f.number < end)
         missing = connection.scalars(found.order_by(f.number))
         return next((number for number in missing if number not in removed), None)

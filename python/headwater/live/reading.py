@@ -194,13 +194,16 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
     """Counts, quality and the last facts of a stream."""
     f, q = db.facts.c, db.questions.c
     here = f.stream == stream
-    count = sa.select(sa.func.count()).select_from(db.facts)
+    is_event = f.kind == Kind.EVENT
+    conditions = (
+        *(is_event, is_event & f.asked),
+        *(is_event & f.label.is_not(None), f.kind == Kind.APPLIED),
+    )
+    counts = sa.select(sa.func.count(), *(sa.func.count().filter(one) for one in conditions))
+    facts, events, asked, told, applied = connection.execute(counts.where(here)).one()
     history = History.read(connection, stream)
     learner = learner_of(history.learner)
     states = sa.select(q.state, sa.func.count()).where(q.stream == stream).group_by(q.state)
-    events = connection.scalar(count.where(here, f.kind == Kind.EVENT)) or 0
-    told = count.where(here, f.kind == Kind.EVENT, f.label.is_not(None))
-    applied = count.where(here, f.kind == Kind.APPLIED)
     newest = sa.select(f.number, f.kind, f.time).where(here).order_by(f.number.desc()).limit(last)
     estimate = None if learner.task == "regression" else whole_estimate(connection, stream, history)
     known = estimate is not None and estimate.answers > 0
@@ -210,10 +213,10 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
         ).one(),
         learner=repr(learner),
         events=events,
-        facts=connection.scalar(count.where(here)) or 0,
-        asked=connection.scalar(count.where(here, f.kind == Kind.EVENT, f.asked)) or 0,
+        facts=facts,
+        asked=asked,
         questions={state: number for state, number in connection.execute(states)},
-        labels=(connection.scalar(told) or 0) + (connection.scalar(applied) or 0),
+        labels=told + applied,
         error=estimate.value if known and estimate is not None else None,
         interval=estimate.interval if known and estimate is not None else None,
         last=[
