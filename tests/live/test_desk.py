@@ -192,7 +192,7 @@ def test_the_same_answer_sent_again_counts_once_and_another_key_corrects(path: s
         assert plant.desk.answer(question, False, by="ada", key="y").state == "correcting"
         plant.wait()
         assert plant.learner.weights() == {"a": -1.0}
-        with pytest.raises(AnswerError, match="is applied by ada; correct puts"):
+        with pytest.raises(AnswerError, match="was answered by ada; correct puts"):
             plant.desk.answer(question, True, by="bob")
         assert plant.learner.learned == 1
 

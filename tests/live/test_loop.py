@@ -194,7 +194,7 @@ def test_an_answer_that_is_sent_again_is_learned_once(path: str) -> None:
         assert loop.learner._learned_of_each() == (1, 0)
         with pytest.raises(AnswerError, match="no question 99"):
             loop.answer(99, True)
-        with pytest.raises(ParameterError, match="a question is the number"):
+        with pytest.raises(ParameterError, match="a card or its number"):
             loop.answer("17", True)  # type: ignore[arg-type]
 
 

@@ -179,12 +179,39 @@ def test_commands_that_write_say_who_holds_the_database(headwater: Any) -> None:
         ("question,label\nx,1\n", "line 2: question must be a number"),
         ("question;label\n99;1\n", "line 2: answer: there is no question 99"),
         ("event,label\nnobody,1\n", "line 2: live: there is no event 'nobody'"),
+        ('{"question": 1}\n[1]\n', "line 2: expected JSON, one object per line, got '[1]'"),
+        ("question,label\n123456789012345678901,1\n", "line 2: answer: there is no question"),
+        ("question,label\n" + "1" * 200_000, "line 1: field larger than field limit"),
+        ("question,label\n1,\xfc\n", "expected UTF-8, got the byte 0xfc at 17; save it as CSV"),
+        (
+            "event,label\ntold,1\n",
+            "line 2: live: the event of fact 1 was not asked about, and this",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_file_of_answers_is_named(headwater: Any, text: str, said: str) -> None:
-    hw.live.open("plant.db", learner=hw.OLSF()).close()
-    Path("ask.csv").write_text(text)
+    learner = hw.Linear(query=hw.query.Random(1e-9))
+    with hw.live.open("plant.db", learner=learner) as plant:
+        plant.receive({"a": 1.0}, id="told")
+    Path("ask.csv").write_text(text, encoding="latin-1")
     assert said in headwater("answer", "--db", "plant.db", "ask.csv", code=2)
+
+
+def test_labels_of_events_that_nobody_was_asked_about_are_learned_within_their_days(
+    headwater: Any,
+) -> None:
+    Path("events.jsonl").write_text('{"id": 7, "a": 1.0}\n{"id": "8", "a": -1.0}\n')
+    rule = ("--learner", "Linear", "--set", "query=random", "--set", "query.rate=1e-9")
+    run = ("run", "events.jsonl", "--db", "plant.db", "--id", "id", *rule)
+    assert json.loads(headwater(*run, "--answer-within", "7", "--json"))["asked"] == 0
+    Path("late.csv").write_text("event,label\n7,1\n8,0\n")
+    assert "2 answers." in headwater("answer", "--db", "plant.db", "late.csv")
+    assert "2 repeated." in headwater("answer", "--db", "plant.db", "late.csv")
+    headwater("correct", "--db", "plant.db", "--event", "7", "--label", "0")
+    assert json.loads(headwater("status", "--db", "plant.db", "--json"))["labels"] == 2
+    assert hw.live.read("plant.db").learner().predict_one({"a": 1.0}) == 0
+    headwater("forget", "--db", "plant.db", "--event", "7")
+    assert "goes with --db" in headwater("run", "events.jsonl", "--answer-within", "7", code=2)
 
 
 def test_budget_shows_changes_and_ends_an_allowance(headwater: Any) -> None:

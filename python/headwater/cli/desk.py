@@ -13,7 +13,7 @@ import click
 
 from headwater.cli.columns import column_options, given_columns
 from headwater.cli.help import Command
-from headwater.cli.live import database_options
+from headwater.cli.live import database_options, find_event
 from headwater.cli.mistakes import Mistake, disk
 from headwater.cli.outputs import echo_json
 from headwater.cli.sources import event_options, open_events, reading
@@ -25,6 +25,7 @@ try:
     from headwater import live
     from headwater.live.open_questions import OpenEvent
     from headwater.live.plan import plan_budget
+    from headwater.live.results import Answered
 except ImportError as error:
     raise Mistake(f"{error}") from None
 
@@ -100,8 +101,7 @@ def answer(file: Path, db: str, stream: str, by: str | None, as_json: bool) -> N
                 continue
             try:
                 label = label_for(plant.learner, row.label)
-                number = _question(plant, row)
-                done = plant.desk.answer(number, label, by=row.by or by)
+                done = _take(plant, row, label, row.by or by)
                 counts["repeated" if done.repeated else "answers"] += 1
             except HeldError:
                 raise
@@ -120,19 +120,31 @@ def answer(file: Path, db: str, stream: str, by: str | None, as_json: bool) -> N
         raise SystemExit(2)
 
 
-def _question(plant: live.Loop, row: AnswerRow) -> int:
+def _take(plant: live.Loop, row: AnswerRow, label: Label, by: str | None) -> Answered:
+    """The answer to a question, or the label of an event that nobody was asked about."""
     if row.question:
         try:
-            return int(row.question)
-        except ValueError:
+            return plant.desk.answer(int(row.question), label, by=by)
+        except ValueError as error:
+            if isinstance(error, HeadwaterError):
+                raise
             raise AnswerError(f"question must be a number, got {row.question!r}.") from None
-    return plant.question_of(row.event)
+    found = find_event(plant, row.event)
+    if found.asked:
+        return plant.desk.answer(found.number, label, by=by)
+    return plant.label(f"#{found.number}", label)
 
 
 def _rows(file: Path) -> Iterator[AnswerRow]:
     """The lines of a file of answers."""
-    with disk(file):
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    try:
+        with disk(file):
+            text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Mistake(
+            f"{file}: expected UTF-8, got the byte 0x{error.object[error.start]:02x} at"
+            f" {error.start:,}; save it as CSV in UTF-8."
+        ) from None
     first = text.lstrip()[:1]
     if first == "{":
         for number, line in enumerate(text.splitlines(), 1):
@@ -140,7 +152,12 @@ def _rows(file: Path) -> Iterator[AnswerRow]:
                 try:
                     row = json.loads(line)
                 except ValueError:
-                    raise Mistake(f"{file}, line {number}: expected JSON, got {line!r}.") from None
+                    row = None
+                if not isinstance(row, dict):
+                    raise Mistake(
+                        f"{file}, line {number}: expected JSON, one object per line, got"
+                        f" {line[:100]!r}."
+                    )
                 yield _row(number, row)
         return
     lines = csv.DictReader(io.StringIO(text), delimiter=_delimiter(text))
@@ -150,8 +167,11 @@ def _rows(file: Path) -> Iterator[AnswerRow]:
             f"{file}: expected the columns question (or event) and label, got"
             f" {', '.join(heads) or 'nothing'}."
         )
-    for row in lines:
-        yield _row(lines.line_num, row)
+    try:
+        for row in lines:
+            yield _row(lines.line_num, row)
+    except csv.Error as error:
+        raise Mistake(f"{file}, line {lines.line_num}: {error}.") from None
 
 
 def _row(line: int, row: dict[str, Any]) -> AnswerRow:
@@ -203,7 +223,7 @@ def correct(
     if (question is None) == (event is None):
         raise Mistake("correct: say either --question or --event.")
     with live.open(db, stream=stream) as plant:
-        number = plant.question_of(event or "") if question is None else question
+        number = find_event(plant, event or "").number if question is None else question
         plant.correct(number, label_for(plant.learner, label), by=by)
         plant.apply()
         plant.wait()

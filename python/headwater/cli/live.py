@@ -17,19 +17,23 @@ from headwater.cli.log_lines import LogLines
 from headwater.cli.mistakes import Mistake
 from headwater.cli.outputs import echo_json
 from headwater.cli.settings import build
-from headwater.cli.sources import reading
+from headwater.cli.sources import reading, tell_of
 from headwater.cli.stopping import StoppedError, StopWish
 from headwater.inputs.files import EventFile
 from headwater.learners.base import Learner
 
 try:
     from headwater import live
+    from headwater.live.event_record import EventRecord
     from headwater.live.results import Receipt
 except ImportError as error:
     raise Mistake(f"{error}") from None
 
 PAGE = 500
 """Events of a file that share a commit."""
+
+SHOWN = 10
+"""Refused events that are named."""
 
 WINDOWS: tuple[Any, ...] = ("day", "week")
 """Of which `status` shows the error rate, beside that of all events."""
@@ -52,6 +56,7 @@ def run_live(
     db: str,
     stream: str,
     learner: Learner | None,
+    answer_within: float | None,
     wish: StopWish,
     as_json: bool,
 ) -> None:
@@ -62,12 +67,14 @@ def run_live(
     """
     counts = {"events": 0, "new": 0, "asked": 0, "labels": 0, "refused": 0}
     stopped = False
+    refused: list[str] = []
     place = "-" if events.path == "-" else os.path.basename(events.path)
     if learner is None and not _has_stream(db, stream):
         learner = build("Spring", ("track=true",), None, 0)
     clock: Any = None if events.columns.time is None else "events"
     log = LogLines("standard input" if events.path == "-" else events.path)
-    with live.open(db, learner=learner, stream=stream, clock=clock) as loop, reading(events):
+    kept: dict[str, Any] = {"clock": clock, "answer_within": answer_within}
+    with live.open(db, learner=learner, stream=stream, **kept) as loop, reading(events):
         records = enumerate(events.timed_records())
         while page := list(islice(records, PAGE)):
             ids = [f"{place}/{at}" if one.id is None else one.id for at, (one, _, _) in page]
@@ -83,6 +90,9 @@ def run_live(
                 counts["events"] += 1
                 if not isinstance(receipt, Receipt):
                     counts["refused"] += 1
+                    if len(refused) < SHOWN:
+                        id = ids[done.index(receipt)]
+                        refused.append(f"{id}: {receipt}")
                     if events.on_error == "raise":
                         raise Mistake(f"{events.path}: {receipt} The events before it are kept.")
                 elif not receipt.repeated:
@@ -96,6 +106,7 @@ def run_live(
                 stopped = True
                 break
         summary: dict[str, Any] = {"learner": repr(loop.learner), **counts, "stopped": stopped}
+    summary["skipped"] = events.skipped
     if as_json:
         echo_json(summary)
     else:
@@ -106,9 +117,11 @@ def run_live(
                 ("new events", counts["new"]),
                 ("labels learned from the file", counts["labels"]),
                 ("questions asked", counts["asked"]),
+                ("lines skipped", events.skipped),
                 ("events refused", counts["refused"]),
             ],
         )
+    tell_of(events, refused, counts["refused"])
     if stopped:
         click.echo("Stopped before the end; run again to continue.", err=True)
         raise SystemExit(wish.exit_code)
@@ -283,12 +296,18 @@ def forget(db: str, stream: str, event: str | None, person: str | None) -> None:
         raise Mistake("forget: say either --event or --person.")
     with live.open(db, stream=stream) as loop:
         if event is not None:
-            loop.forget(event)
+            loop.forget(f"#{find_event(loop, event).number}")
             click.echo(f"{db}: event {event} is forgotten.")
         else:
             assert person is not None
             known = loop.forget_person(person)
             click.echo(f"{db}: {person} is person {known} now.")
+
+
+def find_event(loop: live.Loop, text: str) -> EventRecord:
+    """An event by its id as somebody wrote it: a text, or a whole number."""
+    is_number = text.removeprefix("-").isdecimal() and text.isascii()
+    return loop.find([text, int(text)] if is_number else text)
 
 
 def _print(title: str, pairs: list[tuple[str, Any]]) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from headwater._core import EventReader
-from headwater.cli.columns import as_option, column_options, given_columns
+from headwater.cli.columns import column_options, given_columns
 from headwater.cli.help import Command
 from headwater.cli.log_lines import LogLines
 from headwater.cli.mistakes import Mistake
 from headwater.cli.outputs import check_apart, check_writable, is_unicode, text_output
-from headwater.cli.sources import event_options, open_events, read_model, reading
+from headwater.cli.sources import event_options, open_events, read_model, reading, tell_of
 from headwater.inputs.files import SUFFIXES
 from headwater.learners.base import Learner
 
@@ -78,12 +78,7 @@ def predict(
         write = _escaping(output.write) if escaped else output.write
         log = LogLines("standard input" if file == "-" else file)
         count = _predict(learner, events.reader(), csv=not as_json, write=write, log=log)
-    for finding in events.findings:
-        click.echo(finding.sentence(as_option), err=True)
-    if events.skipped:
-        click.echo(f"Lines skipped: {events.skipped:,}", err=True)
-        for problem in events.problems:
-            click.echo(f"  {problem}", err=True)
+    tell_of(events)
     if not count:
         name = "standard input" if file == "-" else file
         click.echo(f"{name}: there are no events to predict.", err=True)

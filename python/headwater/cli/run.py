@@ -33,6 +33,7 @@ from headwater.learners.base import Learner
 from headwater.types import FileRun
 
 FINDING = ("kind", "column", "count", "of", "example")
+DAY = 86_400.0
 BUDGET_NOTE = (
     "--budget limits questions about events without a label; --simulate learns only what is asked"
     " for."
@@ -92,6 +93,12 @@ BUDGET_NOTE = (
     " the file are learned, other events decided on; run again to continue.",
 )
 @click.option("--stream", default="main", show_default=True, help="The stream of the database.")
+@click.option(
+    "--answer-within",
+    type=click.FloatRange(min=0),
+    metavar="DAYS",
+    help="With --db: how long labels are taken for events that were not asked about.",
+)
 @top_option
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
 def run(
@@ -109,6 +116,7 @@ def run(
     decisions: Path | None,
     db: str | None,
     stream: str,
+    answer_within: float | None,
     top: int,
     as_json: bool,
     **roles: Any,
@@ -129,11 +137,14 @@ def run(
 
         columns, _ = given_columns(roles, config, None)
         events = _open_live(file, form, columns, on_error)
+        within = None if answer_within is None else answer_within * DAY
         named = learner or settings or budget is not None or seed is not None
         given = build(learner or "Spring", settings, budget, seed or 0) if named else None
         with stop_wish() as wish:
-            run_live(events, db, stream, given, wish, as_json)
+            run_live(events, db, stream, given, within, wish, as_json)
         return
+    if answer_within is not None:
+        raise Mistake("--answer-within goes with --db.")
     if resume is None:
         model = build(learner or "Spring", settings, budget, seed or 0)
     elif learner or settings or budget is not None or seed is not None:

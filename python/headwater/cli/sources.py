@@ -1,13 +1,14 @@
 """What `run`, `predict`, `show` and `diff` read: files of events and models."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
+from headwater.cli.columns import as_option
 from headwater.cli.mistakes import Mistake, disk
 from headwater.errors import EventFileError, LabelError, ModelFileError, ParameterError
 from headwater.inputs.columns import Columns
@@ -82,6 +83,28 @@ def explained(error: EventFileError) -> str:
         return f"{text} --label NAME says which one is the label."
     near = did_you_mean(missing[1], re.findall("'([^']*)'", missing[2]))
     return f"{text.removesuffix('.')}{near}"
+
+
+def tell_of(events: EventFile, refused: Sequence[str] = (), count: int = 0) -> None:
+    """Say what looks wrong in a file that was read, and which lines could not be used.
+
+    `refused` are sentences about events that the reader took and a stream did not, `count` how many
+    there were.
+    """
+    for finding in events.findings:
+        if finding[:2] == ("unused", "y"):
+            continue  # nobody named it: a field `y` is the label if it is there
+        click.echo(finding.sentence(as_option), err=True)
+    for title, problems, total in (
+        ("Lines skipped", events.problems, events.skipped),
+        ("Events refused", refused, count),
+    ):
+        if total:
+            click.echo(f"{title}: {total:,}", err=True)
+            for problem in problems:
+                click.echo(f"  {problem}", err=True)
+            if total > len(problems):
+                click.echo("  ...", err=True)
 
 
 @contextmanager

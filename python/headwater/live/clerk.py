@@ -272,9 +272,15 @@ class Clerk:
         if state in ANSWERED and person is not None and given == person:
             return self.past.correct(connection, target, label, by, key)
         who = next((name for name, one in journal.people.items() if one == given), None)
-        said = f" by {who}" if who is not None and state in ANSWERED else ""
-        cure = "; correct puts another label in its place" if state in ANSWERED else ""
-        raise Refused(AnswerError(f"answer: question {target} is {state}{said}{cure}."))
+        if state not in ANSWERED:
+            raise Refused(AnswerError(f"answer: question {target} is {state}, not open."))
+        said = "" if who is None else f" by {who}"
+        raise Refused(
+            AnswerError(
+                f"answer: question {target} was answered{said}; correct puts another label in the"
+                " place of an answer."
+            )
+        )
 
     def _check_same(self, known: tuple[int, str | None], label: Label) -> None:
         if known[1] != label_text(label):

@@ -208,7 +208,8 @@ class Database:
                 "live: url must be a path (SQLite) or begin with postgresql://, got"
                 f" {text.partition('://')[0]}://."
             )
-        self.name = str(url) if self.path is not None else address.render_as_string()
+        shown = address.set(drivername="postgresql").render_as_string()
+        self.name = str(url) if self.path is not None else shown
         options: dict[str, Any] = {"poolclass": sa.NullPool}
         self.engine: Engine = sa.create_engine(address, **options)
         if self.path is not None:
@@ -265,7 +266,8 @@ class Database:
             "not a database": "it is another kind of file; name another",
         }
         cure = next((cure for word, cure in cures.items() if word in text), None)
-        return JournalError(f"{self.name}: {text}{f'; {cure}' if cure else ''}.")
+        end = f"; {cure}." if cure else "" if text.endswith("?") else "."
+        return JournalError(f"{self.name}: {text}{end}")
 
     def insert(
         self,

@@ -8,16 +8,16 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from headwater.errors import LabelError, ParameterError
+from headwater.errors import ParameterError
 from headwater.live import database as db
 from headwater.live.cards import Card, Dispute, PersonStatus, QuestionRow, event_id, reason
+from headwater.live.checks import checked_label, checked_person, checked_question
 from headwater.live.journal import ANSWERED
 from headwater.live.live_stream import LiveStream
 from headwater.live.people import people_status
 from headwater.live.results import Answered
 from headwater.types import Label
 
-LONGEST_NAME = 256
 T = TypeVar("T")
 Do = Callable[[Callable[[Connection], Any]], Any]
 """Lets the writer carry out a call, and waits until it is committed."""
@@ -58,7 +58,7 @@ class Desk:
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ParameterError(f"desk: n must be a whole number from 1, got {n!r}.")
-        name = _name(by)
+        name = checked_person(by)
         cards: list[Card] = self._do(lambda c: self._clerk.lease(c, name, n))
         return cards
 
@@ -72,28 +72,28 @@ class Desk:
         answered corrects it. An answer to a question that somebody else has answered, or whose card
         somebody else holds, is an AnswerError.
         """
-        target, given = _question(question), _label(label)
-        name = None if by is None else _name(by)
+        target, given = checked_question(question), checked_label(label)
+        name = None if by is None else checked_person(by)
         return self._act(lambda c: self._clerk.answer(c, target, given, name, str(key)))
 
     def skip(self, question: Card | int, *, by: str) -> Answered:
         """Not for me: the question stays open for others."""
-        target, name = _question(question), _name(by)
+        target, name = checked_question(question), checked_person(by)
         return self._act(lambda c: self._clerk.skip(c, target, name))
 
     def unsure(self, question: Card | int, *, by: str) -> Answered:
         """I do not know: the question stays open for others."""
-        target, name = _question(question), _name(by)
+        target, name = checked_question(question), checked_person(by)
         return self._act(lambda c: self._clerk.unsure(c, target, name))
 
     def bad(self, question: Card | int, *, by: str) -> Answered:
         """The event should not have come: the model is replayed without it."""
-        target, name = _question(question), _name(by)
+        target, name = checked_question(question), checked_person(by)
         return self._act(lambda c: self._clerk.bad(c, target, name))
 
     def release(self, question: Card | int, *, by: str) -> Answered:
         """Give a card back, for others or for later; this is no fact."""
-        target, name = _question(question), _name(by)
+        target, name = checked_question(question), checked_person(by)
         return self._act(lambda c: self._clerk.release(c, target, name))
 
     def undo(self, *, by: str, question: Card | int | None = None) -> Answered:
@@ -103,13 +103,13 @@ class Desk:
         person's again. An AnswerError if there is nothing. With a `question` it takes back the last
         act about that one; sent again it is `repeated` and changes nothing.
         """
-        name = _name(by)
-        target = None if question is None else _question(question)
+        name = checked_person(by)
+        target = None if question is None else checked_question(question)
         return self._act(lambda c: self._clerk.undo.last(c, name, self._day_start(), target))
 
     def settle(self, question: int, label: Label, *, by: str) -> Answered:
         """Say which label counts of a question on which those asked do not agree."""
-        target, given, name = _question(question), _label(label), _name(by)
+        target, given, name = checked_question(question), checked_label(label), checked_person(by)
         return self._act(lambda c: self._clerk.disputes.settle(c, target, given, name))
 
     def disputes(self) -> list[Dispute]:
@@ -123,13 +123,13 @@ class Desk:
         For learners with several classes. The model is replayed with the new name; see
         `Loop.wait`. Returns the number of the fact.
         """
-        one, other = _label(old), _label(new)
+        one, other = checked_label(old), checked_label(new)
         number: int = self._do(lambda c: self._live.past.rename(c, one, other, by))
         return number
 
     def waiting(self, by: str | None = None) -> int:
         """How many cards are open, to anybody or to one person."""
-        name = None if by is None else _name(by)
+        name = None if by is None else checked_person(by)
         count: int = self._do(lambda c: self._clerk.waiting(c, name))
         return count
 
@@ -218,25 +218,3 @@ class Desk:
     def _leased(self) -> list[int]:
         leases = self._clerk.leases
         return [one for person in leases.people() for one in leases.of(person)]
-
-
-def _question(question: Any) -> int:
-    if isinstance(question, Card):
-        return question.question
-    if isinstance(question, int) and not isinstance(question, bool):
-        return question
-    raise ParameterError(f"desk: a question is a card or its number, got {question!r}.")
-
-
-def _name(by: Any) -> str:
-    if isinstance(by, str) and by.strip() and len(by) <= LONGEST_NAME:
-        return by
-    raise ParameterError(f"desk: a person is a name of 1 to {LONGEST_NAME} characters, got {by!r}.")
-
-
-def _label(label: Any) -> Label:
-    if hasattr(label, "dtype") and hasattr(label, "item"):
-        label = label.item()
-    if isinstance(label, (bool, int, float, str)) and label == label:
-        return label
-    raise LabelError(f"label: expected a str, an int, a bool or a number, got {label!r}.")

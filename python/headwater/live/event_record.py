@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from headwater._core import EventNames
 from headwater.errors import NoSuchError
 from headwater.live import database as db
+from headwater.live.checks import fact_of
 from headwater.live.replay import Kind, label_of
 from headwater.types import Id, Label, Name
 
@@ -79,10 +80,8 @@ def find_event(
     found = sa.select(db.facts, b.body, q.state).select_from(joined)
     here = (f.stream == stream) & (f.kind == Kind.EVENT)
     for id in ids:
-        if isinstance(id, str) and id.startswith("#") and id[1:].isascii() and id[1:].isdigit():
-            which = f.number == min(int(id[1:20]), 2**62)
-        else:
-            which = f.key == json.dumps(id)
+        fact = fact_of(id)
+        which = f.key == json.dumps(id) if fact is None else f.number == fact
         row = connection.execute(found.where(here, which)).first()
         if row is not None:
             return _record(connection, stream, names, row)

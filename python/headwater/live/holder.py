@@ -20,7 +20,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from headwater.errors import HeldError
+from headwater.errors import HeldError, JournalError
 from headwater.live import database as db
 from headwater.live.database import Database
 
@@ -59,7 +59,12 @@ class Holder:
             raise
 
     def _lock_file(self, path: str) -> None:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+        except OSError as error:
+            raise JournalError(
+                f"{self.database.name}: {error.strerror}; look at its folder and its rights."
+            ) from error
         deadline = time.monotonic() + (0 if self.part is None else PATIENCE)
         while True:
             try:

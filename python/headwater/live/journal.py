@@ -451,6 +451,13 @@ class Journal:
             same = known[1] == label_text(label)
             return Answered(known[0], target, "applied", True) if same else None
         self.check_label(label)
+        if not self.settings.answer_within:
+            raise Refused(
+                TooOldError(
+                    f"live: the event of fact {target} was not asked about, and this stream keeps"
+                    " nothing that its label would need; answer_within says for how long it does."
+                )
+            )
         decision = self._decision(connection, target)
         number = self.note_answer(target, label, None, key)
         return Answered(number, target, self._apply(number, target, label, decision), False)

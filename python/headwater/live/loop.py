@@ -13,12 +13,20 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from headwater._core import ARITHMETIC
-from headwater.errors import EventError, JournalError, LabelError, NoSuchError, ParameterError
+from headwater.errors import EventError, JournalError, NoSuchError, ParameterError
 from headwater.learners.base import Learner, check_learner
 from headwater.live import database as db
 from headwater.live import reading
 from headwater.live.allowance import Allowance, AllowanceStatus
 from headwater.live.cards import DeskSettings
+from headwater.live.checks import (
+    checked_event,
+    checked_group,
+    checked_id,
+    checked_label,
+    checked_question,
+    fact_of,
+)
 from headwater.live.database import Database, Synchronous
 from headwater.live.deletion import delete_marked, mark_deleted
 from headwater.live.desk import Desk
@@ -34,9 +42,6 @@ from headwater.live.writer import Job, Refused, Writer
 from headwater.register import FeatureFinding, Register
 from headwater.types import Event, Id, Label
 
-MOST_FEATURES = 100_000
-"""The most features of an event that a journal keeps."""
-LONGEST_ID = 512
 PAUSE = 0.2
 T = TypeVar("T")
 
@@ -327,7 +332,7 @@ class Loop:
         nothing. `key` tells attempts apart: the same question, person and key is the same answer
         sent again, another key corrects it.
         """
-        target, given = _number(question), _label(label)
+        target, given = checked_question(question), checked_label(label)
         return self._do(lambda c: self._live.answer(c, target, given, by, str(key)))
 
     def label(self, event: Id, label: Label) -> Answered:
@@ -335,12 +340,12 @@ class Loop:
 
         Of an event that was not asked about it can be learned within `answer_within` seconds.
         """
-        given = _label(label)
+        given = checked_label(label)
         return self._do(lambda c: self._live.label(c, self._event(c, event), given))
 
     def label_many(self, labels: Iterable[tuple[Id, Label]]) -> list[Answered | Exception]:
         """`label` for many events with one commit; one that is refused gives its error."""
-        given = [(event, _label(label)) for event, label in labels]
+        given = [(event, checked_label(label)) for event, label in labels]
 
         def take(connection: Connection) -> list[Answered | Exception]:
             done: list[Answered | Exception] = []
@@ -371,12 +376,12 @@ class Loop:
         they were asked, while the old one goes on serving; `wait` waits for it. What was predicted
         and asked stays in the journal as it was.
         """
-        target, given = _number(question), _label(label)
+        target, given = checked_question(question), checked_label(label)
         return self._do(lambda c: self._live.past.correct(c, target, given, by, str(key)))
 
     def retract(self, question: int, *, by: str | None = None) -> Answered:
         """Take an answer back: the question is open again, and the model as if it had not come."""
-        target = _number(question)
+        target = checked_question(question)
         return self._do(lambda c: self._live.past.retract(c, target, by))
 
     def remove(self, event: Id, *, by: str | None = None) -> int:
@@ -495,7 +500,7 @@ class Loop:
     def question_answered_by(self, answer: int) -> int:
         """The question that an answer, by the number of its fact, is about."""
         with self._writer.database.reading() as connection:
-            return question_of(connection, self._journal.stream, _number(answer))
+            return question_of(connection, self._journal.stream, checked_question(answer))
 
     def news(self, after: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:
         """The facts after fact `after` but for events that were not asked about.
@@ -600,8 +605,8 @@ class Loop:
     ) -> tuple[Callable[[Connection], Receipt], list[str]]:
         event = checked_event(x)
         key = checked_id(id)
-        given = None if label is None else _label(label)
-        named = _group(group)
+        given = None if label is None else checked_label(label)
+        named = checked_group(group)
         receive = self._journal.receive
         keys = [] if key is None else [json.dumps(key)]
         return lambda _: receive(event, key, given, rate, when, named), keys
@@ -619,10 +624,10 @@ class Loop:
         given = (
             [None] * len(read)
             if labels is None
-            else [None if label is None else _label(label) for label in labels]
+            else [None if label is None else checked_label(label) for label in labels]
         )
         whens = [None] * len(read) if times is None else list(times)
-        named = [None] * len(read) if groups is None else [_group(group) for group in groups]
+        named = [None] * len(read) if groups is None else [checked_group(group) for group in groups]
         if not len(read) == len(keys) == len(given) == len(whens) == len(named):
             raise EventError(
                 f"receive_many: expected an id, a label, a time and a group for {len(read)} events,"
@@ -645,10 +650,8 @@ class Loop:
         """The number of an event's fact."""
         self._journal.flush(connection)
         f = db.facts.c
-        if isinstance(event, str) and event.startswith("#") and event[1:].isdigit():
-            which = f.number == int(event[1:])
-        else:
-            which = f.key == json.dumps(event)
+        fact = fact_of(event)
+        which = f.key == json.dumps(event) if fact is None else f.number == fact
         here = f.stream == self._journal.stream
         number = connection.scalar(sa.select(f.number).where(here, which, f.kind == Kind.EVENT))
         if number is None:
@@ -683,53 +686,3 @@ def _check_rate(learner: Learner, allowance: Allowance | None) -> None:
             "live: an allowance needs a learner whose query rule takes a rate; that of"
             f" {learner!r} does not. Take Spring, or Linear with query.Budget."
         )
-
-
-def checked_event(x: Any) -> dict[Any, Any]:
-    """A copy that nobody changes while it waits."""
-    if not isinstance(x, Mapping):
-        raise EventError(
-            f"event: expected a mapping from feature name to value, got {type(x).__name__}."
-        )
-    if len(x) > MOST_FEATURES:
-        raise EventError(
-            f"event: it has {len(x):,} features; a journal keeps at most {MOST_FEATURES:,}."
-        )
-    return dict(x)
-
-
-def checked_id(id: Any) -> Id | None:
-    if id is None or (isinstance(id, int) and not isinstance(id, bool)):
-        return id
-    if not isinstance(id, str) or not id or id.startswith("#") or len(id) > LONGEST_ID:
-        raise EventError(
-            f"event: an id must be an int, or a text of 1 to {LONGEST_ID} characters that does not"
-            f" begin with '#', got {id!r}."
-        )
-    try:
-        id.encode()
-    except UnicodeEncodeError:
-        raise EventError(f"event: the id {id!r} is not valid text.") from None
-    return id
-
-
-def _group(group: Any) -> str | None:
-    if group is None or isinstance(group, str):
-        return group
-    raise EventError(f"event: a group must be a text, got {group!r}.")
-
-
-def _label(label: Any) -> Label:
-    if hasattr(label, "dtype") and hasattr(label, "item"):
-        label = label.item()
-    if isinstance(label, (bool, int, float, str)) and label == label:
-        return label
-    raise LabelError(f"label: expected a str, an int, a bool or a number, got {label!r}.")
-
-
-def _number(question: Any) -> int:
-    if isinstance(question, int) and not isinstance(question, bool):
-        return question
-    raise ParameterError(
-        f"live: a question is the number that a receipt has as `question`, got {question!r}."
-    )

@@ -17,9 +17,10 @@ from sqlalchemy import Connection
 from headwater.errors import AnswerError, EventError, ParameterError
 from headwater.learners.base import Learner
 from headwater.live import database as db
+from headwater.live.checks import checked_event, checked_id
 from headwater.live.database import Database
 from headwater.live.live_stream import LiveStream
-from headwater.live.loop import Loop, checked_event, checked_id
+from headwater.live.loop import Loop
 from headwater.live.results import Receipt
 from headwater.live.writer import Job, Refused, Writer
 from headwater.types import Id, Label, Name

@@ -199,7 +199,8 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
         *(is_event, is_event & f.asked),
         *(is_event & f.label.is_not(None), f.kind == Kind.APPLIED),
     )
-    counts = sa.select(sa.func.count(), *(sa.func.count().filter(one) for one in conditions))
+    count = sa.func.count()
+    counts: Any = sa.select(count, *(count.filter(one) for one in conditions))
     facts, events, asked, told, applied = connection.execute(counts.where(here)).one()
     history = History.read(connection, stream)
     learner = learner_of(history.learner)
