@@ -1,6 +1,7 @@
 """A live stream is a session whose model survives: the same bytes, ids that count once."""
 
 import asyncio
+import errno
 import json
 import os
 import random
@@ -28,6 +29,7 @@ from headwater.errors import (
     TooOldError,
 )
 from headwater.live import database as db
+from headwater.live import snapshots
 from headwater.testing import Make, stream_for
 from test_contract import MAKERS
 
@@ -404,6 +406,27 @@ def test_a_full_disk_is_a_sentence_and_nothing_is_lost(loop: hw.live.Loop, path:
     assert loop.status().events == 30
     assert loop.learner.to_bytes() == before
     check_nothing_is_lost(loop, path)
+
+
+def test_a_snapshot_that_finds_no_room_is_a_warning_and_no_fact_is_lost(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    loop = hw.live.open(path, learner=hw.PAA(), **FAST)
+    loop.receive({"a": 1.0}, id=1, label=True)
+    monkeypatch.setattr(snapshots, "write_file", full)
+    with pytest.raises(JournalError, match=r"plant.db: No space left on device; make room"):
+        loop.snapshot()
+    assert loop.receive({"a": 2.0}, id=2, label=True).prediction is True
+    assert loop.behind == 2
+    expected = loop.learner.to_bytes()
+    with pytest.warns(UserWarning, match=r"No snapshot was made.*No fact is lost"):
+        loop.close()
+    monkeypatch.undo()
+    with hw.live.open(path) as again:
+        assert again.learner.to_bytes() == expected
 
 
 def test_a_read_only_database_is_a_sentence(loop: hw.live.Loop, path: str) -> None:

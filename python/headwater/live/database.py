@@ -256,9 +256,11 @@ class Database:
     def explained(self, error: Exception) -> JournalError:
         """One sentence about an error of the database."""
         cause = error.orig if isinstance(error, DBAPIError) else error
-        text = " ".join(str(cause).split()).rstrip(".")
+        said = cause.strerror if isinstance(cause, OSError) else None
+        text = " ".join((said or str(cause)).split()).rstrip(".")
         cures = {
             "disk is full": "make room on the disk",
+            "No space left": "make room on the disk",
             "database is locked": "another program has it locked; close that",
             "readonly": "it cannot be written to; look at its rights",
             "unable to open": "look at its folder and its rights",

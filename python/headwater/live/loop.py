@@ -13,7 +13,13 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from headwater._core import ARITHMETIC
-from headwater.errors import EventError, JournalError, NoSuchError, ParameterError
+from headwater.errors import (
+    EventError,
+    HeldError,
+    JournalError,
+    NoSuchError,
+    ParameterError,
+)
 from headwater.learners.base import Learner, check_learner
 from headwater.live import database as db
 from headwater.live import reading
@@ -519,6 +525,11 @@ class Loop:
         return self._journal.head
 
     @property
+    def behind(self) -> int:
+        """The facts since the newest snapshot, which the next opening replays."""
+        return self.head - self._live.maker.newest
+
+    @property
     def failure(self) -> Exception | None:
         """Why nothing can be written now; None if all is well."""
         return self._writer.failure
@@ -561,6 +572,10 @@ class Loop:
                 live.maker.join()
                 if live.maker.is_behind:
                     writer.carry_out(Job(live, live.maker.make_now))
+            except HeldError:
+                raise
+            except JournalError as error:
+                live.maker.failed(error)
             finally:
                 writer.streams.remove(live)
                 if not writer.streams:

@@ -3,6 +3,7 @@
 import copy
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from headwater._core import ARITHMETIC
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, JournalError
 from headwater.learners.base import Learner
 from headwater.live import database as db
 from headwater.live import follower
@@ -20,7 +21,7 @@ from headwater.live.journal import WAITING, Journal
 from headwater.live.replay import History, Kind
 from headwater.live.snapshots import Snapshot
 from headwater.live.weights import Heaviest, add_weights
-from headwater.live.writer import Call
+from headwater.live.writer import Call, ClosedError, Refused
 
 LARGE = 1 << 23
 """Bytes of a snapshot from which on the next one is made by a process of its own."""
@@ -39,7 +40,8 @@ class SnapshotMaker:
         self.carry_out = carry_out
         self.failure: Exception | None = None
         self.large = LARGE
-        self._fact = 0  # of the newest snapshot
+        self.newest = 0  # the fact of the newest snapshot
+        self._fact = 0  # of the one at work, or the newest
         self._bytes = 0
         self._time = time.monotonic()
         self._thread: threading.Thread | None = None
@@ -47,7 +49,7 @@ class SnapshotMaker:
     def recovered(self, connection: Connection) -> None:
         journal = self.journal
         newest = journal.snapshots.listed(connection, journal.stream)[:1]
-        self._fact = newest[0].fact if newest else 0
+        self._fact = self.newest = newest[0].fact if newest else 0
         self._bytes = newest[0].size if newest else 0
         self._time = time.monotonic()
 
@@ -84,15 +86,25 @@ class SnapshotMaker:
             made = work()
             snapshot = self._row(fact, made)
             self.carry_out(partial(self._add, snapshot=snapshot, heaviest=made.heaviest))
+        except ClosedError:
+            pass
         except (HeadwaterError, OSError) as error:
-            self.failure = error  # the journal is whole without it; the next one may succeed
+            self.failed(error)  # the next one may succeed
+
+    def failed(self, error: Exception) -> None:
+        """The journal is whole without a snapshot, but whoever operates it should know."""
+        self.failure = error
+        warnings.warn(f"No snapshot was made: {error} No fact is lost.", stacklevel=2)
 
     def make_now(self, connection: Connection) -> int:
         """Make a snapshot before this transaction ends; return the fact that it stands for."""
         journal = self.journal
         journal.flush(connection)
         fact = journal.head
-        made = follower.write_learner(journal.snapshots, journal.stream, fact, journal.learner)
+        try:
+            made = follower.write_learner(journal.snapshots, journal.stream, fact, journal.learner)
+        except JournalError as error:
+            raise Refused(error) from None
         self._add(connection, self._row(fact, made), made.heaviest)
         self._fact, self._time = fact, time.monotonic()
         return fact
@@ -122,7 +134,7 @@ class SnapshotMaker:
         is_right = history.is_contained(snapshot.fact, snapshot.through)
         if is_right and journal.snapshots.is_there(connection, snapshot):
             journal.database.insert(connection, db.snapshots, [snapshot], replace=True)
-            self._bytes = snapshot.size
+            self._bytes, self.newest = snapshot.size, snapshot.fact
             moment = (snapshot.stream, snapshot.fact, journal.now)
             add_weights(journal.database, connection, *moment, heaviest)
         journal.snapshots.sweep(connection, journal.stream)  # of those dropped before this commit
@@ -136,7 +148,7 @@ class SnapshotMaker:
         wrong = [one.fact for one in listed if one not in right]
         journal.snapshots.drop(connection, journal.stream, wrong)
         if wrong:
-            self._fact = right[0].fact if right else 0
+            self._fact = self.newest = right[0].fact if right else 0
 
     def _prune(self, connection: Connection) -> None:
         """Drop events that are old enough, and snapshots that no change of the past needs.

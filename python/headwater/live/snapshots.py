@@ -53,8 +53,11 @@ class SnapshotStore:
     def write(self, stream: int, fact: int, data: bytes) -> None:
         """Keep the bytes; they do not count yet."""
         if self.database.is_sqlite:
-            self.folder.mkdir(exist_ok=True)
-            write_file(self.path(stream, fact), data)
+            try:
+                self.folder.mkdir(exist_ok=True)
+                write_file(self.path(stream, fact), data)
+            except OSError as error:
+                raise self.database.explained(error) from error
             return
         with self.database.said(), self.database.engine.begin() as connection:
             _delete_chunks(connection, stream, fact)

@@ -60,6 +60,10 @@ class Job:
         return self.result
 
 
+class ClosedError(JournalError):
+    """Nobody writes to the database any more."""
+
+
 class Refused(Exception):  # noqa: N818, it is no error of its own
     """A job that is refused and has changed nothing; `args[0]` is the reason."""
 
@@ -85,7 +89,7 @@ class Writer:
     def submit(self, job: Job) -> None:
         with self._waiting:
             if self._stopping:
-                raise JournalError(f"{self.database.name}: it is closed; open it again.")
+                raise ClosedError(f"{self.database.name}: it is closed; open it again.")
             self._jobs.append(job)
             self._waiting.notify()
 

@@ -78,9 +78,13 @@ class _Streams(Collector):
         seen = GaugeMetricFamily("headwater_model_seen", "Events seen", labels=["stream"])
         asked = GaugeMetricFamily("headwater_model_asked", "Labels asked for", labels=["stream"])
         learned = GaugeMetricFamily("headwater_model_learned", "Labels learned", labels=["stream"])
+        behind = GaugeMetricFamily(
+            "headwater_facts_since_snapshot", "Facts that a start would replay", labels=["stream"]
+        )
         for name, loop in list(self._streams.items()):
             learner = loop.learner
             seen.add_metric([name], learner.seen)
             asked.add_metric([name], learner.asked)
             learned.add_metric([name], learner.learned)
-        return [seen, asked, learned]
+            behind.add_metric([name], loop.behind)
+        return [seen, asked, learned, behind]
