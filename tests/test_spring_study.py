@@ -1,5 +1,6 @@
 """The studies of Spring run, and what they count is what they say."""
 
+import gzip
 import importlib
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
+import headwater as hw
 
 STUDIES = Path(__file__).parent.parent / "studies"
 
@@ -108,3 +111,17 @@ def test_the_study_of_parts_prints_a_row_a_part(
     printed = CliRunner().invoke(parts.main, options, catch_exceptions=False)
     rows = [line for line in printed.output.splitlines() if line.startswith("| ")]
     assert [row.split("|")[1].strip() for row in rows] == ["left out", "nothing", "replay", "spare"]
+
+
+def test_a_data_set_is_cut_and_its_devices_report_in_turn(parts: Any, tmp_path: Path) -> None:
+    lines = "".join(f"{1 if i % 3 else -1} 1:{i} 2:1 3:{-i} 4:2\n" for i in range(1, 60))
+    (tmp_path / "plant.svm.gz").write_bytes(gzip.compress(lines.encode()))
+    table = parts.Table(hw.datasets.Entry("plant", d=4), devices=2)
+    stream = table.stream(tmp_path, 40, seed=1)
+    assert len(stream.events) == len(stream.labels) == 40
+    first, second = ({name for event in stream.events[i::2] for name in event} for i in (0, 1))
+    assert len(first) == len(second) == 2
+    assert not first & second
+    shown = [(event[0], bool(y)) for event, y in zip(*stream, strict=True) if 0 in event]
+    assert len(shown) == len({value for value, _ in shown}) == 20  # rows as they were dealt
+    assert all(positive == (value % 3 != 0) for value, positive in shown)
