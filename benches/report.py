@@ -275,6 +275,7 @@ def _panel(axes: "Axes", title: str, bars: list[tuple[Result, float]]) -> None:
     axes.barh(places, costs, color=colours, height=0.75)
     axes.set_yticks(places, [f"{one.who}: {one.name}{_door(one)}" for one, _ in bars])
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")  # that of matplotlib is a formula
     axes.minorticks_off()
     for place, cost in zip(places, costs, strict=True):
         axes.text(cost * 1.1, place, _shown(cost), va="center", fontsize=6)

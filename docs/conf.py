@@ -37,7 +37,8 @@ myst_heading_anchors = 4
 suppress_warnings = ["misc.highlighting_failure", "ref.python"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-pygments_dark_style = "monokai"
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
 
 default_role = "code"  # `x` in a docstring is code, as it is in Markdown
 autodoc_typehints = "description"
@@ -54,7 +55,7 @@ CODE = re.compile(r"(`+[^`]*`+)")
 
 def as_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """A docstring's Markdown as reStructuredText: signs of formulas are signs, fences are code."""
-    fenced = False
+    fenced = example = False
     if what in ("property", "attribute") and lines:
         lines[0] = lines[0].replace(": ", " – ")  # Napoleon takes what stands before it for a type
     for i, line in enumerate(lines):
@@ -63,7 +64,10 @@ def as_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
             lines[i] = "\n::\n" if fenced else ""
         elif fenced:
             lines[i] = "    " + line
-        elif not line.lstrip().startswith((">>>", "...")):
+        elif line.lstrip().startswith(">>>") or (example and line.strip()):
+            example = True  # what it prints stands as it is, up to the next empty line
+        else:
+            example = False
             parts = CODE.split(line)
             for at in range(0, len(parts), 2):
                 parts[at] = parts[at].replace("|", r"\|").replace(" *= ", r" \*= ")
@@ -72,6 +76,29 @@ def as_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
     lines[:] = "\n".join(lines).split("\n")
 
 
+PAGE = re.compile(r"`docs/([a-z/-]+)\.md`")
+
+
+def as_links(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """The pages that a docstring names as files, as links."""
+    lines[:] = [PAGE.sub(r":doc:`/\1`", line) for line in lines]
+
+
+def without_last_empty_line(app: Any, name: str, source: list[str]) -> None:
+    """A page's examples without the empty line that ends them where they are run as tests."""
+    kept: list[str] = []
+    inside = False
+    for line in source[0].split("\n"):
+        if line.startswith("```"):
+            if inside and kept and not kept[-1]:
+                kept.pop()
+            inside = not inside
+        kept.append(line)
+    source[0] = "\n".join(kept)
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.connect("autodoc-process-docstring", as_links, priority=390)
+    app.connect("source-read", without_last_empty_line)
     app.connect("autodoc-process-docstring", as_rst, priority=400)

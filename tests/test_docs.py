@@ -218,7 +218,8 @@ def listed() -> list[Path]:
     """The pages in the table of contents, which the home page holds."""
     trees = re.findall(r"```{toctree}\n(.*?)```", HOME.read_text(), re.DOTALL)
     entries = [line for tree in trees for line in tree.splitlines() if line and line[0] != ":"]
-    return [HOME.parent / f"{entry}.md" for entry in entries]
+    places = [re.sub(r".*<(.*)>", r"\1", entry) for entry in entries]
+    return [HOME.parent / f"{place}.md" for place in places]
 
 
 def test_every_page_has_one_place_in_the_table_of_contents() -> None:
@@ -231,6 +232,15 @@ def test_every_public_name_stands_in_the_reference() -> None:
     modules = re.findall(r"automodule:: headwater\.(?:rules\.)?(\w+)\n", text)
     names = [name for name in PUBLIC if name.partition(".")[0] not in modules]
     assert [name for name in names if f":: headwater.{name}\n" not in text] == []
+
+
+def test_everything_a_learner_can_do_stands_in_the_reference() -> None:
+    text = (PROJECT / "docs/reference/api/learners.md").read_text()
+    parameters = {"seed", "track"}
+    shown = re.findall(r"auto(?:method|property):: headwater\.Learner\.(\w+)\n", text)
+    assert sorted(shown) == sorted(
+        name for name in dir(hw.Learner) if name[0] != "_" and name not in parameters
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -198,6 +198,8 @@ def _panel(axes: "Axes", study: Study, name: str, lines: dict[str, list[Point]])
         axes.set_xscale("symlog", linthresh=10)
     elif study.figure == "C" or (study.figure == "rates" and study.baseline):
         axes.set_xscale("log")
+    if axes.get_xscale() != "linear":
+        axes.xaxis.set_major_formatter("{x:g}")  # that of matplotlib is a formula
 
 
 def _x_label(study: Study) -> str:

@@ -273,7 +273,7 @@ impl Learner {
         Ok(())
     }
 
-    /// The time, in seconds, of the events that follow, for the register of a learner with `track=True`.
+    /// Say the time, in seconds, of the events that follow: for a learner with `track=True`.
     ///
     /// Examples
     /// --------
@@ -372,7 +372,7 @@ impl Learner {
         self.on_transformed(x, |core, features| Ok(core.predict(features)?.1))
     }
 
-    /// Whether it wants the event's label. Draws one coin and moves the query rule's own state.
+    /// Whether the event's label is worth asking for. Counts the event, as `decide_one` does.
     ///
     /// Examples
     /// --------
@@ -383,14 +383,24 @@ impl Learner {
         self.on_transformed(x, |core, features| core.query(features))
     }
 
-    /// Predict and query in one pass. The decision keeps the event's features for `answer`.
+    /// Predict an event, and say whether its label is worth asking for.
     ///
-    /// `rate` is this event's label rate, from 0 (never ask) to 1, for query rules that have a rate; the
-    /// most questions of `query.Quantile` are then R + 2√R + 4, R the sum of all rates. `outcome` is the
-    /// pair (asked, probability) of an earlier run that is repeated: it stands in place of what the rule
-    /// says, also against its limit, and the rule goes on from it. The coin is drawn all the same.
-    /// `reserve` is the pair (hit, a) of a coin of the caller's own that comes up with probability a: the
-    /// label is asked for if the rule or that coin says so, with probability p + a·(1 − p).
+    /// The decision keeps the event's features until `answer` learns the label.
+    ///
+    /// Parameters
+    /// ----------
+    /// x
+    ///     The event: a dict from names to values.
+    /// rate
+    ///     A label rate for this event alone, from 0 (never ask) to 1, for query rules that have a
+    ///     rate. `query.Quantile` then asks at most R + 2√R + 4 questions, R the sum of all rates.
+    /// outcome
+    ///     To repeat an event of an earlier run: whether its label was asked for, and with which
+    ///     probability. This stands in place of what the query rule says, even against its limit.
+    /// reserve
+    ///     To ask at random as well: whether a coin of yours came up, and with which probability a it
+    ///     does. The label is asked for if the rule or the coin says so, with probability
+    ///     p + a·(1 − p).
     ///
     /// Examples
     /// --------
@@ -451,8 +461,9 @@ impl Learner {
         })
     }
 
-    /// Learn a decided event from the features frozen in its decision, with the model as it is
-    /// now. A second answer is an error.
+    /// Learn the label of a decided event, now or much later, with the model as it is now.
+    ///
+    /// The features are those that the decision has kept. A second answer is an error.
     ///
     /// Parameters
     /// ----------
@@ -461,9 +472,10 @@ impl Learner {
     /// y
     ///     The label.
     /// weight
-    ///     How many labels this one stands for in the probabilities. None: one over the
-    ///     probability with which it was asked for. 0: somebody chose whose label to tell, so it
-    ///     is learned, but calibration, class odds and trust are as if it had not come.
+    ///     How many labels this one stands for in the probabilities. None: 1 divided by the
+    ///     probability with which it was asked for. 0: for a label that somebody volunteered,
+    ///     perhaps because it is a special case: it is learned, but does not count in calibration,
+    ///     class odds and trust.
     ///
     /// Examples
     /// --------
@@ -627,7 +639,7 @@ impl Learner {
         self.with(py, |inner| Ok(inner.core.learned()))
     }
 
-    /// How often a new name was left out of an event learned, because there was no room
+    /// How often a new name was left out when an event was learned, because there was no room
     /// (`max_features`).
     #[getter]
     fn refused(&self, py: Python<'_>) -> PyResult<u64> {
