@@ -15,8 +15,8 @@ import headwater
 PROJECT = Path(__file__).parent.parent
 
 
-def tool() -> Any:
-    spec = importlib.util.spec_from_file_location("check_wheel", PROJECT / "tools/check_wheel.py")
+def tool(name: str = "check_wheel") -> Any:
+    spec = importlib.util.spec_from_file_location(name, PROJECT / f"tools/{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -50,3 +50,28 @@ def test_the_path_without_rust_has_no_cargo() -> None:
 
 def test_this_interpreter_is_among_those_found() -> None:
     assert sys.version_info[:2] in tool().interpreters()
+
+
+def test_a_build_from_source_that_finds_no_rust_ends_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend = tool("build_backend")
+
+    def fail(*given: Any) -> None:
+        raise ConnectionError(f"no network for {given}")
+
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(SystemExit, match=r"Install a wheel instead .*, or Rust from https://rust"):
+        backend.said(fail)("dist")
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/cargo")
+    with pytest.raises(ConnectionError, match="no network"):
+        backend.said(fail)("dist")
+    assert backend.said(lambda folder, config=None: (folder, config))("a", config=1) == ("a", 1)
+
+
+def test_the_build_backend_has_the_hooks_of_maturin() -> None:
+    backend = tool("build_backend")
+    for stem in ("build", "get_requires_for_build", "prepare_metadata_for_build"):
+        for kind in ("wheel", "editable", "sdist"):
+            name = f"{stem}_{kind}"
+            assert hasattr(backend, name) == hasattr(backend.maturin, name), name

@@ -133,9 +133,15 @@ def carry_out_live(
         found = compare(study, store)
         if found:
             console.print(drawn(short_table(study, found), study.title))
-        for part in reversed(tables(study, store, extras is not None and extras.ranks)):
+        ranks = extras is not None and extras.ranks
+        parts = tables(study, store, ranks)
+        for part in reversed(parts):
             if not found or part.name != "table":
                 console.print(drawn(part.table, f"{study.title}. {part.title}"))
+        if ranks and not any(part.name == "ranks" for part in parts):
+            click.echo(
+                "--ranks: nothing to rank: it needs two data sets and two learners.", err=True
+            )
         for reason in reasons(found):
             print_line(console, reason)
         if said := verdict(study, store):

@@ -131,9 +131,9 @@ def positives(owner: str, labels: Any, classes: Sequence[Label] | None = None) -
         return y
     known = np.isin(y, (-1, 0, 1))
     if not known.all():
-        raise LabelError(
-            f"{owner}: labels must be bool, 0/1 or -1/+1, got {y[~known].tolist()[0]!r}."
-        )
+        strange = y[~known].tolist()[0]
+        cure = "; leave out events without a label" if strange is None or strange != strange else ""
+        raise LabelError(f"{owner}: labels must be bool, 0/1 or -1/+1, got {strange!r}{cure}.")
     if -1 in y and 0 in y:
         raise LabelError(f"{owner}: labels must be 0/1 or -1/+1, got both -1 and 0.")
     return np.asarray(y == 1, dtype=np.bool_)

@@ -69,8 +69,10 @@ def _read_pandas(X: Any, names: Sequence[Name]) -> tuple[Csr, list[Name]]:
         return _core.read_frame(plain, names)
     except HeadwaterError:
         raise
-    except ImportError as error:
-        raise EventError(f"X: pandas hands its columns over by pyarrow: {error}") from None
+    except ImportError:
+        raise EventError(
+            "X: frames of pandas are read by pyarrow, which is not there: pip install pyarrow."
+        ) from None
     except Exception as error:  # pyarrow's, which finds a column that is none of Arrow's
         raise EventError(_unreadable(plain, names, error)) from None
 

@@ -1,4 +1,5 @@
-//! CSV with a header, as in RFC 4180: cells between delimiters, quoted where they need it.
+//! CSV with a header, as in RFC 4180: cells between delimiters, quoted where they need it. The
+//! delimiter is a comma, or the semicolon if the header has no comma.
 //!
 //! An empty cell is absent. One that reads as a number is that number, `true` and `false` (also
 //! `True`, `TRUE`, ...) are 1 and 0, any other text is an indicator. Quotes make no difference to
@@ -13,14 +14,14 @@ use crate::readers::number::whole;
 use crate::readers::record::{Id, NameRef, Record, RecordError, text};
 use crate::readers::roles::{Cell, Roles};
 
-/// Read the first record; `tick` is called whenever waiting for it is interrupted, and its `false`
-/// gives up.
+/// Read the first record, and find the delimiter; `tick` is called whenever waiting for it is
+/// interrupted, and its `false` gives up.
 pub fn read_header(
     lines: &mut LineBuffer,
     delimiter: u8,
     roles: &mut Roles,
     mut tick: impl FnMut() -> bool,
-) -> Result<Header, RecordError> {
+) -> Result<(Header, u8), RecordError> {
     let found = loop {
         match lines.advance() {
             Err(LineError::Paused) if tick() => {}
@@ -30,6 +31,7 @@ pub fn read_header(
     if !found {
         return Err(RecordError::Line("it is empty; expected a header with the names.".to_owned()));
     }
+    let delimiter = delimiter_of(lines.line(), delimiter);
     extend_to_record(lines, delimiter)?;
     let line = text(lines.line()).map_err(RecordError::Line)?;
     let mut names = Vec::new();
@@ -38,7 +40,26 @@ pub fn read_header(
     while let Some(cell) = cells.next(&mut scratch) {
         names.push(cell.to_owned());
     }
-    Header::new(names, roles, "its header has").map_err(RecordError::Line)
+    let header = Header::new(names, roles, "its header has").map_err(RecordError::Line)?;
+    Ok((header, delimiter))
+}
+
+/// The delimiter that a header shows: a semicolon, if there is one and no comma, as spreadsheets
+/// write where the comma is the decimal sign.
+fn delimiter_of(header: &[u8], expected: u8) -> u8 {
+    if expected != b',' {
+        return expected;
+    }
+    let (mut quoted, mut semicolon) = (false, false);
+    for byte in header {
+        match byte {
+            b'"' => quoted = !quoted,
+            b',' if !quoted => return expected,
+            b';' if !quoted => semicolon = true,
+            _ => {}
+        }
+    }
+    if semicolon { b';' } else { expected }
 }
 
 /// Extend a line by those that follow while a quote is open.
@@ -220,6 +241,21 @@ mod tests {
     }
 
     #[test]
+    fn the_header_says_whether_semicolons_stand_between_cells() {
+        for (header, delimiter) in [
+            ("a,b", b','),
+            ("a;b", b';'),
+            ("a;b,c", b','),
+            ("\"a;b\"", b','),
+            ("\"a,b\";c", b';'),
+            ("a", b','),
+        ] {
+            assert_eq!(delimiter_of(header.as_bytes(), b','), delimiter, "{header}");
+        }
+        assert_eq!(delimiter_of(b"a;b", b'\t'), b'\t');
+    }
+
+    #[test]
     fn a_doubled_quote_does_not_end_a_cell() {
         assert!(quote_is_open(br#"a,"he said ""x"#, b',', false)); // the cell goes on in the next line
         assert!(!quote_is_open(br#"y"",z""#, b',', true));
@@ -253,6 +289,8 @@ mod tests {
             "\u{feff}a\ty\tid\r\n",
             &[LineCase::event("1\t0\t-3", "0 of -3", "'a'=1")],
         );
+        let decimal = [LineCase::event("7;1.5;x, y;1", "1 of 7", "'a'=1.5 'b=x, y'=1")];
+        check(&options(b','), "id;a;b;y\n", &decimal);
         let twice = [LineCase::refused("b,1,1,e", "feature 'a=b' appears twice.")];
         check(&options(b','), "a,a=b,y,id\n", &twice);
     }

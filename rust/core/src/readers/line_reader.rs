@@ -22,14 +22,15 @@ impl LineReader {
     /// `tick` is called whenever waiting for the header is interrupted; its `false` gives up.
     pub fn new(
         stream: ByteStream,
-        format: Format,
+        mut format: Format,
         roles: &mut Roles,
         tick: impl FnMut() -> bool,
     ) -> Result<Self, RecordError> {
         let mut lines = LineBuffer::new(stream);
         let mut header = Header::default();
         if let Format::Csv { delimiter } = format {
-            header = csv::read_header(&mut lines, delimiter, roles, tick)?;
+            let (found, delimiter) = csv::read_header(&mut lines, delimiter, roles, tick)?;
+            (header, format) = (found, Format::Csv { delimiter });
         }
         Ok(Self { format, lines, header, keys: KeyPredictor::default() })
     }

@@ -6,15 +6,19 @@ const DAY: i64 = 86_400 * SECOND;
 const FIRST: i64 = -62_135_596_800 * SECOND;
 const LAST: i64 = 253_402_300_799 * SECOND;
 
-/// The time that a text is: `2026-11-16`, `2026-11-16T10:00`, `2026-11-16 10:00:03.25+01:00`, ...
-/// Without an offset it is in UTC.
+/// The time that a text is: `2026-11-16`, `2026-11-16T10:00`, `2026-11-16 10:00:03.25+01:00`, or with
+/// dots `16.11.2026 10:00`, ... Without an offset it is in UTC.
 pub fn parse(text: &str) -> Option<i64> {
     let text = text.trim();
     let bytes = text.as_bytes();
-    let (year, month, day) = (digits(bytes, 0, 4)?, digits(bytes, 5, 2)?, digits(bytes, 8, 2)?);
-    if bytes.get(4) != Some(&b'-') || bytes.get(7) != Some(&b'-') {
+    let with_dots = bytes.get(2) == Some(&b'.') && bytes.get(5) == Some(&b'.');
+    let (year, month, day) = if with_dots {
+        (digits(bytes, 6, 4)?, digits(bytes, 3, 2)?, digits(bytes, 0, 2)?)
+    } else if bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-') {
+        (digits(bytes, 0, 4)?, digits(bytes, 5, 2)?, digits(bytes, 8, 2)?)
+    } else {
         return None;
-    }
+    };
     let days = days_since_1970(year, month, day)?;
     let mut time = days * DAY;
     let mut rest = &bytes[10..];
@@ -134,12 +138,15 @@ mod tests {
             "2026-11-18T03:50:03-0530",
             "2026-11-18 09:20:03 UTC",
             "2026-11-18T11:20:03+02",
+            "18.11.2026 09:20:03",
+            "18.11.2026 10:20:03+01:00",
         ] {
             assert_eq!(parse(text), Some(expected), "{text}");
         }
         assert_eq!(parse("2026-11-18T09:20:03,25"), Some(expected + SECOND / 4));
         assert_eq!(parse("2026-11-18T09:20"), Some(expected - 3 * SECOND));
         assert_eq!(parse("1970-01-01"), Some(0));
+        assert_eq!(parse("01.01.1970"), Some(0));
         assert_eq!(parse("1969-12-31T23:59:59"), Some(-SECOND));
         assert_eq!(parse("0001-01-01"), Some(FIRST));
         assert_eq!(parse("9999-12-31T23:59:59"), Some(LAST));
@@ -162,7 +169,11 @@ mod tests {
             "2026-11-18T09:20:03+1",
             "2026-11-18T09:20:03.",
             "2026-11-18Tnoon",
-            "18.11.2026",
+            "11/18/2026",
+            "18.11.26",
+            "8.11.2026",
+            "18.13.2026",
+            "18.11-2026",
             "2026-11-18T09:20:03+99:00",
             "2026-11-18 and more",
             "2026-1-1",
