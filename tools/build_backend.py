@@ -1,4 +1,4 @@
-"""What `pip` calls to build the package from source: maturin, with a sentence where Rust is missing.
+"""What `pip` calls to build from source: maturin, with a sentence where there is no Rust.
 
 Where there is no cargo, maturin fetches a toolchain for the build. If that fails too, for want of a
 network, the end of the output says what to install.
