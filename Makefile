@@ -33,7 +33,7 @@ test: build $(VENV)/tools ## set up, then run every test: Rust, Python, doctests
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
 test-full: export HEADWATER_FULL = 1
-test-full: $(VENV)/engines test ## the same with 500 kills where `make test` has 25, and 1,200 of live streams: half an hour more
+test-full: $(VENV)/engines test ## the same with what takes long, such as hundreds of killed processes: half an hour more
 
 lint: build $(VENV)/tools ## set up, then check style and types of both languages
 	cargo fmt --all --check
