@@ -280,18 +280,36 @@ def by_hand(path: str, first: float, share: float) -> ErrorEstimate:
     """The estimate of the events since a moment, one after the other."""
     facts = rows(path, db.facts)
     said = {row.target: row.label for row in facts if row.kind == 3}
+    events = [row for row in facts if row.kind == 1 and row.time >= first]
+    asked = [row.number in said for row in events if row.asked and row.label is None]
+    answered = 1.0 if all(asked) else (sum(asked) + 1) / (len(asked) + 1)
     estimate = ErrorEstimate(floor=0.0)
-    for row in facts:
-        if row.kind != 1 or row.time < first:
-            continue
+    for row in events:
         if row.label is not None:
             estimate.update(1.0, True, row.prediction != row.label)
             continue
         reached = row.probability > 0 and row.probability >= share * row.rate
         known = reached and row.asked and row.number in said
         wrong = row.prediction != said[row.number] if known else None
-        estimate.update_many([row.probability if reached else 0.0], [known], [wrong])
+        p = row.probability * answered if reached else 0.0
+        estimate.update_many([p], [known], [wrong])
     return estimate
+
+
+def test_questions_that_nobody_answered_say_nothing(path: str) -> None:
+    """Of thirty questions one is answered: that is one label, not the error of all."""
+    with hw.live.open(path, learner=hw.OLSF(), **FAST) as plant:
+        for number in range(30):
+            plant.receive(event(number))
+        plant.answer(1, True)
+        plant.apply()
+        low, high = plant.quality().interval
+        assert high - low > 0.5
+        for number in range(2, 31):
+            plant.answer(number, True)
+        plant.apply()
+        low, high = plant.quality().interval
+        assert low == high, "all are known"
 
 
 def test_quality_of_a_window_is_that_of_its_events(path: str) -> None:

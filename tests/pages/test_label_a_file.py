@@ -67,10 +67,15 @@ def test_classes_are_typed_when_they_are_met(tmp_path: Path) -> None:
     said = {}
     with labelling(tmp_path) as (_, link), chromium() as browser:
         browser.open(link)
-        for name in ("praise", "blame"):
+        for keys, name in (
+            ((*"praise", Keys.ENTER), "praise"),  # the first is asked for at once
+            (("n", *"blame", Keys.ENTER, Keys.ENTER), "blame"),
+            (("1",), "praise"),  # and both have a key, also on cards that were here before
+            (("2",), "blame"),
+        ):
             browser.card()
             row = browser.text("#card-title")
-            browser.press("n", *name, Keys.ENTER, Keys.ENTER)
+            browser.press(*keys)
             browser.is_sent()
             said[row] = (name, "ada")
     assert given_in(tmp_path) == said

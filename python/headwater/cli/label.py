@@ -19,7 +19,7 @@ from headwater.learners.base import from_bytes
 try:
     from headwater import live
     from headwater.service.file_feed import STREAM, LabelledFile
-    from headwater.service.file_labels import outcome, sentences, write_labels
+    from headwater.service.file_labels import counted, outcome, sentences, write_labels
     from headwater.service.file_stream import PORT, FileService, open_stream
 except ImportError as error:
     raise Mistake(f"{error}") from None
@@ -82,7 +82,7 @@ def label(
 
     def ready() -> None:
         link = pages.link
-        click.echo(f"{events.path}: {known.rows:,} rows. You are {pages.me}.")
+        click.echo(f"{events.path}: {counted(known.rows, 'row')}. You are {pages.me}.")
         click.echo(f"Label:  {link}")
         click.echo(f"Others: {pages.address}/s/{STREAM}/people makes links for them.")
         click.echo("The link logs you in once, within ten minutes. Stop by Ctrl-C; all is kept.")
@@ -113,3 +113,4 @@ def _finish(
             model._keep_columns(events.columns)
             model.save(save)
             click.echo(f"The model: {save}")
+    click.echo(f"All answers are in {url}; the same command goes on from there.")

@@ -5,9 +5,13 @@ are left out: who sends them may have chosen which. Nothing is inferred about ev
 hardly ever asked about: those whose probability is below a twentieth of their rate, or below half
 of the reserve's if that is less.
 
+A question that nobody has answered yet says nothing: if a share r of the questions of a window is
+answered, the label of an event is known with the probability p·r, and so the interval is wide while
+many are open.
+
 In a stream whose labels all come by and by (`labels="all"`) they count. If a share q of the events
 that were not asked about has its label by now, that of an event is known with the probability
-k = p + q(1 − p), and k takes the place of p: the interval is a point once all have come.
+k = p·r + q(1 − p·r), and k takes the place of p: the interval is a point once all have come.
 """
 
 import json
@@ -191,13 +195,24 @@ class _Reading:
     ) -> tuple[sa.ColumnElement[float], sa.ColumnElement[bool]]:
         """The probability with which the label of an event is known, and whether that is enough."""
         f = db.facts.c
+        p: sa.ColumnElement[float] = f.probability
+        answered, asked = self._known_of(some, f.asked.is_(True))
+        if answered < asked:
+            p = p * ((answered + 1) / (asked + 1))
         if not self.all_come:
-            return f.probability, self.is_reached
-        unasked = sa.select(f.number).where(some, f.asked.is_(False), f.label.is_(None))
-        numbers = self.connection.scalars(unasked).all()
-        told = sum(number in self.labels for number in numbers) / max(1, len(numbers))
-        p = f.probability + told * (1 - f.probability)
+            return p, self.is_reached
+        known, unasked = self._known_of(some, f.asked.is_(False))
+        p = p + known / max(1, unasked) * (1 - p)
         return p, p > 0
+
+    def _known_of(
+        self, some: sa.ColumnElement[bool], which: sa.ColumnElement[bool]
+    ) -> tuple[int, int]:
+        """Of how many events that came without a label it is known by now, and of how many."""
+        f = db.facts.c
+        found = self.connection.scalars(sa.select(f.number).where(some, which, f.label.is_(None)))
+        numbers = set(found) - self.history.removed
+        return sum(number in self.labels for number in numbers), len(numbers)
 
     def _without_removed(
         self,

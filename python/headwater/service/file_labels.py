@@ -68,6 +68,11 @@ class Outcome(NamedTuple):
     effect: Effect | None
     """None before there are two hundred answers."""
 
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the file had all its labels already."""
+        return self.seen == self.rows and not self.answers and not self.open
+
 
 def given_labels(loop: Loop) -> dict[Id, Given]:
     """Every row that somebody has said something about, by the id of its event."""
@@ -170,11 +175,28 @@ def _learned_facts(reader: Reader) -> list[int]:
         return list(connection.scalars(applied.order_by(f.number)))
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1_200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def sentences(found: Outcome) -> list[str]:
     """What came of it, in words."""
+    if found.is_labelled:
+        return [
+            "Every row has a label in the file, so nobody was asked; --ignore with the name of"
+            " its column leaves these labels out."
+        ]
     lines = [
-        f"{found.answers:,} answers about {found.seen:,} of {found.rows:,} rows;"
-        f" {found.open:,} questions are open."
+        f"{counted(found.answers, 'answer')} about {found.seen:,} of"
+        f" {counted(found.rows, 'row')}; {counted(found.open, 'question')}"
+        f" {'is' if found.open == 1 else 'are'} open."
     ]
     if len(found.people) > 1:
         people = sorted(found.people.items(), key=lambda one: (-one[1], one[0]))

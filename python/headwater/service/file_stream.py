@@ -175,6 +175,7 @@ class FileService:
         app = create_app(Settings(database=str(url), port=port, config=Config(sections=shown)))
         self.service: Service = app.state.service
         self.service.texts = texts_of(self.service)
+        self.service.file = Path(events.path).name
         self.me = name or _account()
         self.feed = FileFeed(self.service, events, file)
         self.server = Server(app, self._ready)

@@ -49,6 +49,8 @@ class Service:
         self.is_stopping = False
         self.texts: Callable[[Id], Mapping[str, str]] = lambda event: {}
         """Fields of an event that cards show as texts, in the place of their words."""
+        self.file = ""
+        """The name of the file whose rows the events are: then pages show it, and no times."""
         self._changing = threading.Lock()
         self._database = Database(settings.database)
         try:

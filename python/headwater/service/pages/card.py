@@ -82,10 +82,15 @@ def card_view(
     now: float,
     zone: tzinfo | None = None,
     whole_texts: Mapping[str, str] | None = None,
+    timed: bool = True,
 ) -> CardView:
-    """What a page shows of a card; `whole_texts` stand in the place of their words."""
+    """What a page shows of a card; `whole_texts` stand in the place of their words.
+
+    `timed`: whether it says when the event came.
+    """
     values, how_unusual = [], []
     texts = [TextView(layout.title(n), plain(text)) for n, text in (whole_texts or {}).items()]
+    shown = set()
     words = tuple(f"{name}:" for name in whole_texts or {})
     for name, value in card.features.items():
         field = layout.field(name) or Field()
@@ -95,20 +100,30 @@ def card_view(
             texts.append(TextView(layout.title(name), plain(value)))
             continue
         about = known.get(name)
+        column, category = indicated(name, value)
+        if category:
+            shown.add(column)
+            values.append(_category(name, column, category, about, layout))
+            how_unusual.append(math.inf if about is None else 0.0)
+            continue
         values.append(_value(name, value, about, field, layout))
         how_unusual.append(math.inf if about is None else about.spreads(value))
     left_out = len(values) - MOST_VALUES
     if left_out > 0:
         ranked = sorted(range(len(values)), key=lambda i: (-how_unusual[i], i))
         values = [values[i] for i in sorted(ranked[:MOST_VALUES])]
-    missed = [name for name in known.usual() if name not in card.features]
+    missed = [
+        name
+        for name in known.usual()
+        if name not in card.features and indicated(name, 1.0)[0] not in shown
+    ]
     for name in missed[:MOST_ABSENT]:
         if not (layout.field(name) or Field()).hidden and not _is_word(name, words):
             values.append(_absent(name, known.get(name), layout))
     return CardView(
         question=card.question,
         title=plain(card.event),
-        at=stamp(card.time, zone, now),
+        at=stamp(card.time, zone, now) if timed else Markup(),
         ago=ago(card.time, now),
         group="" if card.group is None else plain(card.group),
         copies=card.copies,
@@ -150,6 +165,31 @@ def _value(
         unusual=unusual,
         recent=recent,
         spark=drawn,
+    )
+
+
+def indicated(name: Any, value: Any) -> tuple[Any, str]:
+    """The column and the category that an indicator stands for; otherwise the name and nothing.
+
+    Examples
+    --------
+    >>> indicated("town=Ulm", 1.0), indicated("size", 1.0), indicated("a=b", 2.0)
+    (('town', 'Ulm'), ('size', ''), ('a=b', ''))
+    """
+    if not isinstance(name, str) or isinstance(value, str) or value != 1:
+        return name, ""
+    column, _, category = name.partition("=")
+    return (column, category) if column and category else (name, "")
+
+
+def _category(
+    name: str, column: str, category: str, about: Known | None, layout: CardLayout
+) -> ValueView:
+    return ValueView(
+        name=layout.title(column),
+        title=plain(name),
+        amount=plain(category),
+        is_new=about is None or about.state == "new",
     )
 
 

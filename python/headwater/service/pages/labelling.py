@@ -92,12 +92,19 @@ class Labelling:
         known = self.pages.recent.features(loop)
         allowance = loop.allowance
         return {
+            "classes": self._classes(loop),
             "cards": [self._card(loop, known, card) for card in held if card.question not in have],
             "gone": sorted(have - {card.question for card in held}) if wanted else [],
             "left": _left(allowance),
             "low": allowance is not None and allowance.left < LOW * allowance.allowed,
             "empty": _empty(loop, allowance) if not held else "",
         }
+
+    def _classes(self, loop: Loop) -> list[dict[str, Any]]:
+        """What can be answered, of a learner that meets classes as they come."""
+        if loop.learner.task != "multiclass":
+            return []
+        return [one._asdict() for one in self.pages.layout.classes(loop.learner.labels)]
 
     def _remember(self, loop: Loop, caller: Caller, held: list[Card]) -> None:
         handed = self._handed.setdefault((loop.stream, caller.name), {})
@@ -114,6 +121,7 @@ class Labelling:
             address=event_address(loop.stream, card.event),
             now=known.now(),
             whole_texts=self.pages.service.texts(card.event),
+            timed=not self.pages.service.file,
         )
         guess = "The model has no guess."
         if card.prediction is not None:

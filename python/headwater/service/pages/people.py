@@ -39,7 +39,9 @@ class People:
         answers = sum(one.answers for one in people)
         by = "1 person" if len(people) == 1 else f"{len(people)} people"
         return {
-            "summary": f"{number(answers)} {'answer' if answers == 1 else 'answers'} by {by}" if people else "",
+            "summary": f"{number(answers)} {'answer' if answers == 1 else 'answers'} by {by}"
+            if people
+            else "",
             "rows": [self._row(one, now) for one in people],
             "agreed": any(one.agreement for one in people),
             "tested": any(one.known[1] for one in people),

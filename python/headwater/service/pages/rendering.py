@@ -35,6 +35,8 @@ class Place(NamedTuple):
     """Where a page is: its stream, who looks at it, and the pages beside it."""
 
     stream: str
+    title: str
+    """How pages call the stream."""
     person: str
     base: str
     streams: list[str]
@@ -80,7 +82,8 @@ class Renderer:
                 ("Features", f"{base}/features"),
                 ("People", f"{base}/people"),
             ]
-        return Place(stream, caller.name, base, streams, pages)
+        title = plain(self.service.file or stream)
+        return Place(stream, title, caller.name, base, streams, pages)
 
     def text(self, template: str, **data: Any) -> str:
         """A template, filled in."""

@@ -13,6 +13,7 @@ const [stage, act, answers, field, filter] = ["stage", "act", "answers", "filter
 const [numberField, numberInput] = ["number-field", "number"].map(part);
 
 const cards = []; // in hand; the first is on the screen
+let classes = []; // of a learner with several: those that it knows, and those that were named here
 const past = []; // acts of this visit, newest last, each with its card
 let chosen = -1; // of the buttons, by the arrow keys
 let guessSeen = false;
@@ -39,11 +40,29 @@ function take(said) {
   for (const card of said.cards) {
     if (!leaving.has(card.question) && !cards.some((one) => one.question === card.question)) cards.push(card);
   }
+  const changed = takeClasses(said.classes ?? []);
   part("left").textContent = said.left;
   part("left").toggleAttribute("data-low", said.low);
   emptyText = said.empty;
   if (cards[0] !== first || !cards.length) show();
+  else if (changed && !filter.value && !naming) showAnswers(cards[0]);
 }
+
+// The model knows a class once it has learned an answer; one that was named here is there at once.
+function takeClasses(known) {
+  const before = classes.length;
+  const named = classes.filter((one) => one.named && !known.some((other) => other.name === one.name));
+  classes = [...known, ...named];
+  return classes.length !== before;
+}
+
+function nameClass(name) {
+  const taken = new Set(classes.map((one) => one.key));
+  const key = [..."123456789"].find((digit) => !taken.has(digit)) ?? "";
+  classes.push({ label: name, name, key, named: true });
+}
+
+const classesOf = (card) => (card.several ? classes : card.classes);
 
 let emptyText = "";
 
@@ -87,20 +106,23 @@ function showAnswers(card) {
     if (!COARSE.matches) numberInput.focus({ preventScroll: true });
     return;
   }
-  const many = card.classes.length > MANY || naming;
+  const known = classesOf(card);
+  const many = known.length > MANY || naming || (card.several && !known.length);
+  filter.placeholder = known.length ? "Type to find a class, Enter to choose it" : "Type the first class, then Enter";
   field.hidden = !many;
   answers.classList.toggle("many", many);
   document.querySelector('[data-act="class"]').hidden = !card.several || many;
   const keys = many ? { unsure: "Alt U", bad: "Alt B", guess: "Alt G" } : { unsure: "U", bad: "B", guess: "G" };
   for (const [name, key] of Object.entries(keys)) document.querySelector(`[data-act="${name}"] kbd`).textContent = key;
   const typed = filter.value.trim().toLowerCase();
-  const fitting = card.classes.filter((one) => !many || one.name.toLowerCase().includes(typed));
+  const fitting = known.filter((one) => !many || one.name.toLowerCase().includes(typed));
   fitting.sort((a, b) => many && typed ? b.name.toLowerCase().startsWith(typed) - a.name.toLowerCase().startsWith(typed) : 0);
   chosen = many && typed && fitting.length ? 0 : -1;
   answers.replaceChildren(...fitting.map((one, i) => answerButton(one, many ? "" : one.key, i === chosen)));
-  if (many && card.several && typed && !card.classes.some((one) => one.name.toLowerCase() === typed)) {
+  if (many && card.several && typed && !known.some((one) => one.name.toLowerCase() === typed)) {
     const button = answerButton({ name: filter.value.trim(), fresh: true }, "", !fitting.length);
-    button.prepend(`${confirming ? "Enter again: new class" : "New class"} `);
+    button.prepend(confirming ? "Enter again: new class" : "New class");
+    button.classList.add("fresh");
     answers.append(button);
     if (!fitting.length) chosen = 0;
   }
@@ -136,12 +158,13 @@ function flash(name) {
 
 function choose(one) {
   if (one.fresh) {
-    if (confirming !== one.name) {
+    if (confirming !== one.name && classes.length) {
       confirming = one.name;
       say(`“${one.name}” is not a class yet; Enter again makes it one.`);
       showAnswers(cards[0]);
       return;
     }
+    nameClass(one.name);
     perform({ act: "answer", label: one.name, fresh: true }, one.name);
   } else {
     perform({ act: "answer", label: one.label }, one.name);
