@@ -20,10 +20,8 @@ import pytest
 
 import headwater as hw
 from headwater.errors import EventError, EventFileError, ParameterError
-from headwater.inputs import files
 from headwater.inputs.config import SCHEMA, read_config, schema_table
 from headwater.inputs.findings import Finding
-from headwater.inputs.proposal import propose
 
 Event = dict[str, Any]
 
@@ -191,14 +189,6 @@ def test_a_column_of_times_or_ever_new_texts_is_named_with_the_cure(tmp_path: Pa
     assert [kind for kind, *_ in run.findings] == ["out_of_order"]
     values = columns.read(events[:1]).X
     assert dict(zip(values.names, values.data.tolist(), strict=True)) == {"price": 0.5, "t": 0.0}
-
-
-@pytest.mark.parametrize("header", ["id;note;price", 'id;note;"size, cm";price'])
-def test_semicolons_between_columns_are_told_apart(tmp_path: Path, header: str) -> None:
-    path = tmp_path / "shop.csv"
-    path.write_text(f"{header}\n1;red;3.5\n")
-    with pytest.raises(EventError, match="as if semicolons stood between them; write the file"):
-        propose(files.open(path).sample(10))
 
 
 def test_an_iso_time_costs_no_memory_with_its_role(tmp_path: Path) -> None:

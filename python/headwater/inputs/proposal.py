@@ -13,7 +13,6 @@ from headwater.inputs.columns import Columns
 LABEL_NAMES = ("y", "label", "target", "class", "outcome")
 TIME_NAMES = ("time", "timestamp", "ts", "date", "datetime", "at", "when", "created", "created_at")
 CODE_NAMES = re.compile(r"(^|_)(zip|zipcode|postcode|plz|code)$", re.IGNORECASE)
-LONGEST_SHOWN = 60
 MOSTLY = 0.9
 FEWEST = 20
 """Values that a column must have before it is called ever new."""
@@ -27,11 +26,6 @@ class Proposed(NamedTuple):
     role: str | None
     reason: str
     example: str
-
-
-def shown_name(name: str) -> str:
-    """A name as an error shows it: not all of a long one."""
-    return repr(name if len(name) <= LONGEST_SHOWN else name[:LONGEST_SHOWN] + "...")
 
 
 @dataclass
@@ -80,12 +74,6 @@ def propose(
     for event in sample:
         for name, value, is_time in event:
             columns.setdefault(name, _Values()).add(value, is_time)
-    first = next(iter(columns), "")
-    if first.count(";") > 1 or (";" in first and len(columns) == 1):
-        raise EventError(
-            f"columns: the first is called {shown_name(first)}, as if semicolons stood between"
-            " them; write the file with commas, or with tabs as .tsv."
-        )
     why = "as you say"
     if label is None:
         named = [name for name in columns if name.lower() in LABEL_NAMES]
