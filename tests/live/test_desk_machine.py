@@ -258,7 +258,7 @@ class DeskLife(RuleBasedStateMachine):
         self.loop._do(self.loop._live.clerk.expire)
         assert self.loop.status().questions == dict(Counter(self.states.values()))
         learned = sum(state in ("applied", "settled") for state in self.states.values())
-        assert self.loop.learner.learned == learned
+        assert self.loop.learner.learned == self.loop.status().labels == learned
         assert by_hand(self.url, self.make()) == self.loop.learner.to_bytes()
         self.loop.close()
         shutil.rmtree(self.folder)

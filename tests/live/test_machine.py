@@ -169,6 +169,7 @@ class Life(RuleBasedStateMachine):
         states = Counter(self.states.values())
         assert self.loop.status().questions == dict(states)
         assert self.loop.status().events == len(self.ids)
+        assert self.loop.status().labels == self.loop.learner.learned
         assert by_hand(self.url, self.make()) == self.loop.learner.to_bytes()
         self.loop.close()
         shutil.rmtree(self.folder)

@@ -15,7 +15,7 @@ from headwater.evaluation.error_estimate import Interval
 from headwater.learners.base import Learner, from_bytes
 from headwater.live import database as db
 from headwater.live.database import Database
-from headwater.live.open_questions import OpenEvent, read_open
+from headwater.live.open_questions import PAGE, OpenEvent, read_open
 from headwater.live.quality import Quality, QualityWindow, quality, whole_estimate
 from headwater.live.replay import History, Kind, Replayer, learner_of, read_names
 from headwater.live.snapshots import SnapshotStore
@@ -45,7 +45,7 @@ class StreamStatus(NamedTuple):
     questions: dict[str, int]
     """How many questions are in each state."""
     labels: int
-    """Labels learned."""
+    """Labels that the model has learned."""
     error: float | None
     """The estimated share of wrong predictions over all events."""
     interval: Interval | None
@@ -217,7 +217,7 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
         facts=facts,
         asked=asked,
         questions={state: number for state, number in connection.execute(states)},
-        labels=told + applied,
+        labels=told + applied - _taken_back(connection, stream, history),
         error=estimate.value if known and estimate is not None else None,
         interval=estimate.interval if known and estimate is not None else None,
         last=[
@@ -229,6 +229,22 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
             for one in SnapshotStore(database).listed(connection, stream)
         ],
     )
+
+
+def _taken_back(connection: Connection, stream: int, history: History) -> int:
+    """Labels that were learned, and are not in the model any more."""
+    f = db.facts.c
+    gone = sorted(history.removed | history.retracted)
+    found = set()
+    for start in range(0, len(gone), PAGE):
+        some = gone[start : start + PAGE]
+        told = (f.kind == Kind.EVENT) & f.label.is_not(None) & f.number.in_(some)
+        applied = (f.kind == Kind.APPLIED) & (f.target.in_(some) | f.answer.in_(some))
+        rows = sa.select(f.number, f.target, f.answer).where(f.stream == stream, told | applied)
+        for number, target, answer in connection.execute(rows):
+            if target is None or target in history.removed or answer in history.retracted:
+                found.add(number)
+    return len(found)
 
 
 def news(
