@@ -97,7 +97,7 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--labels", type=int, default=300, help="Labels asked for in a run.")
     parser.add_argument("--most", type=int, default=1_000_000, help="Events of a run at most.")
-    parser.add_argument("--reserves", type=float, nargs="+", default=[0.0, 0.1, 0.4])
+    parser.add_argument("--reserves", type=float, nargs="+", default=[0.0, 0.1, 0.3])
     parser.add_argument("--rates", type=float, nargs="+", default=RATES)
     given = parser.parse_args()
     main(given.runs, given.labels, given.most, given.reserves, given.rates)

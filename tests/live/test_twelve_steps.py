@@ -160,6 +160,7 @@ def test_commands_that_write_say_who_holds_the_database(headwater: Any) -> None:
         plant.receive({"a": 1.0})
         rows = list(csv.DictReader(headwater("ask", "--db", "plant.db").splitlines()))
         assert rows[0]["event"] == "#1"  # reading goes on beside it
+        assert "there is no allowance" in headwater("budget", "--db", "plant.db")
         Path("ask.csv").write_text("question,label\n1,1\n")
         code = "from headwater.cli import main; main()"
         arguments = ["answer", "--db", "plant.db", "ask.csv"]

@@ -281,14 +281,15 @@ def budget(
     given = {name: value for name, value in limits.items() if value is not None}
     if off and given:
         raise Mistake("budget: --off takes no other options.")
-    with live.open(db, stream=stream) as plant:
-        settings = plant._journal.settings.allowance
+    with live.read(db, stream) as reader:
+        settings = reader.settings().allowance
         if given:
             settings = replace(settings, **given) if settings else live.Allowance(**given)
         if off or given:
             settings = None if off else settings
-            plant.change_allowance(settings)
-        status = plant.allowance
+            with live.open(db, stream=stream) as plant:
+                plant.change_allowance(settings)
+        status = reader.allowance()
     told = {"allowance": None if settings is None else settings.to_dict()}
     if as_json:
         echo_json({**told, "status": None if status is None else status._asdict()})

@@ -9,9 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -28,7 +28,6 @@ from headwater.errors import (
 from headwater.learners.base import Learner
 from headwater.live import database as db
 from headwater.live.allowance import Allowance, Spending, coin
-from headwater.live.cards import DeskSettings
 from headwater.live.database import Database
 from headwater.live.open_questions import OpenQuestion, OpenQuestions
 from headwater.live.quality import RESET
@@ -46,6 +45,7 @@ from headwater.live.replay import (
     takes_rate,
 )
 from headwater.live.results import Answered, Receipt
+from headwater.live.settings import Settings
 from headwater.live.snapshots import SnapshotStore
 from headwater.live.writer import Call, Refused
 from headwater.types import Id, Label
@@ -54,39 +54,10 @@ MOST_DECISIONS = 10_000
 """Decisions of open questions that are in memory at most; all of them are in the database."""
 WAITING = ("open", "answered", "reopening", "disputed")
 """The states of questions whose frozen inputs may still be needed."""
-ClockKind = Literal["system", "events"]
-Labels = Literal["asked", "all"]
 ANSWERED = ("answered", "applied", "refused", "settled")
 """The states of questions whose answer counts."""
 SETTLED = "settled"
 """What the fact of an answer says that ended a dispute."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a stream is kept; all but the last are parameters of `open`."""
-
-    apply_after: float = 20.0
-    snapshot_facts: int = 20_000
-    snapshot_seconds: float = 600.0
-    keep_events: float = 90 * 86_400.0
-    answer_within: float = 0.0
-    trained: bool = False  # whether the stream began with a learner that had learned
-    desk: DeskSettings = field(default_factory=DeskSettings)
-    allowance: Allowance | None = None
-    clock: ClockKind = "system"
-    labels: Labels = "asked"
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> "Settings":
-        kept = json.loads(text)
-        kept["desk"] = DeskSettings(**kept.get("desk", {}))
-        given = kept.get("allowance")
-        kept["allowance"] = None if given is None else Allowance(**given)
-        return cls(**kept)
 
 
 class HeldAnswer(NamedTuple):

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from sqlalchemy import Connection
 
 from headwater.live.clerk import Clerk
-from headwater.live.journal import Journal, Settings
+from headwater.live.journal import Journal
 from headwater.live.past import Past
 from headwater.live.results import Answered
+from headwater.live.settings import Settings
 from headwater.live.snapshot_maker import SnapshotMaker
 from headwater.live.writer import Call, Job, Writer
 from headwater.register import FeatureFinding

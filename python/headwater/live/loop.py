@@ -37,12 +37,12 @@ from headwater.live.database import Database, Synchronous
 from headwater.live.deletion import delete_marked, mark_deleted
 from headwater.live.desk import Desk
 from headwater.live.event_record import EventRecord, find_event, question_of
-from headwater.live.journal import ClockKind, Labels, Settings
 from headwater.live.live_stream import LiveStream
 from headwater.live.quality import Quality, QualityWindow, quality, quality_curve
 from headwater.live.reading import StreamStatus
 from headwater.live.replay import Kind, header_of, learner_of, takes_rate
 from headwater.live.results import Answered, Receipt
+from headwater.live.settings import ClockKind, Labels, Settings
 from headwater.live.weights import WeightsAt, read_weights
 from headwater.live.writer import Job, Refused, Writer
 from headwater.register import FeatureFinding, Register

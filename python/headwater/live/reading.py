@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple, Self
@@ -14,10 +15,12 @@ from headwater.errors import JournalError, ModelFileError, NoSuchError
 from headwater.evaluation.error_estimate import Interval
 from headwater.learners.base import Learner, from_bytes
 from headwater.live import database as db
+from headwater.live.allowance import AllowanceStatus, Spending
 from headwater.live.database import Database
 from headwater.live.open_questions import PAGE, OpenEvent, read_open
 from headwater.live.quality import Quality, QualityWindow, quality, whole_estimate
 from headwater.live.replay import History, Kind, Replayer, learner_of, read_names
+from headwater.live.settings import Settings, read_settings
 from headwater.live.snapshots import SnapshotStore
 from headwater.live.weights import WeightsAt, read_weights
 
@@ -87,6 +90,26 @@ class Reader:
             last = sa.select(sa.func.max(f.time)).where(f.stream == self.number)
             now = connection.scalar(last) or 0.0
             return quality(connection, self.number, window, now)
+
+    def settings(self) -> Settings:
+        """How the stream is kept."""
+        with self.database.reading() as connection:
+            return read_settings(connection, self.number)
+
+    def allowance(self) -> AllowanceStatus | None:
+        """What is left of the allowance, as `Loop.allowance`."""
+        f = db.facts.c
+        with self.database.reading() as connection:
+            settings = read_settings(connection, self.number)
+            if settings.allowance is None:
+                return None
+            last = sa.select(sa.func.max(f.time)).where(f.stream == self.number)
+            now = connection.scalar(last) or 0.0
+            if settings.clock == "system":
+                now = max(now, time.time())
+            spending = Spending(settings.allowance, settings.desk.overlap)
+            spending.recover(connection, self.number, now)
+            return spending.status(now)
 
     def open_questions(self, most: int) -> list[OpenEvent]:
         """The open questions, in the order in which the desk hands them out."""
