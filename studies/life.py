@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 from protocol import study
 
-from headwater.studies.beside import (
+from headwater.studies.baseline_tables import (
     NEAR_CHANCE,
     beside_table,
     compared,

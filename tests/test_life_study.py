@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from headwater.studies.beside import Column, Compared
+from headwater.studies.baseline_tables import Column, Compared
 from headwater.studies.plan import LabelDelivery, Study
 from headwater.studies.plan_file import read_study
 from headwater.studies.study import packaged

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 import headwater as hw
 from headwater.cli import main
-from headwater.cli.settings import build, value_of
+from headwater.cli.learner_options import build, value_of
 from headwater.learners.feature_history import born, gone, heaviest, moves
 from headwater.types import Feature
 

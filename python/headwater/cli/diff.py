@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headwater.cli.help import Command
-from headwater.cli.knowledge import print_line, print_names, spelled
+from headwater.cli.model_tables import print_line, print_names, spelled
 from headwater.cli.outputs import echo_json
 from headwater.cli.printing import drawn
 from headwater.cli.sources import read_model, top_option

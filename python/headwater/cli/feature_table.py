@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from headwater.cli.knowledge import number, print_line, spelled
+from headwater.cli.model_tables import number, print_line, spelled
 from headwater.cli.printing import drawn
 from headwater.register import FeatureFinding, FeatureLife, Register
 from headwater.types import Name, TextTable

@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from headwater.cli.help import Command
-from headwater.cli.knowledge import spelled
 from headwater.cli.mistakes import Mistake
+from headwater.cli.model_tables import spelled
 from headwater.cli.outputs import check_apart, check_writable
 from headwater.cli.sources import event_options, open_events, reading
 from headwater.inputs.columns import Columns
 from headwater.inputs.config import FILE
 from headwater.inputs.proposal import MOST_CLASSES, Proposed, as_columns, label_classes, propose
-from headwater.learners.whole_file import write_file
+from headwater.learners.atomic_file import write_file
 
 SAMPLE = 1_000
 """Events that are looked at."""

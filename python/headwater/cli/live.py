@@ -12,11 +12,11 @@ import click
 
 from headwater.catalogue import algorithm
 from headwater.cli.help import Command
-from headwater.cli.knowledge import number, print_pairs
+from headwater.cli.learner_options import build
 from headwater.cli.log_lines import LogLines
 from headwater.cli.mistakes import Mistake
+from headwater.cli.model_tables import number, print_pairs
 from headwater.cli.outputs import echo_json
-from headwater.cli.settings import build
 from headwater.cli.sources import reading, tell_of
 from headwater.cli.stopping import StoppedError, StopWish
 from headwater.inputs.files import EventFile

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from headwater.cli.mistakes import Mistake, disk
-from headwater.learners.whole_file import find_target, is_stream, whole_file
+from headwater.learners.atomic_file import atomic_file, find_target, is_stream
 
 STANDARD_OUTPUT = "standard output"
 PIECE = 1 << 13
@@ -46,7 +46,7 @@ def text_output(out: Path | None) -> Iterator[TextOutput]:
             with out.open("w", newline="", encoding="utf-8") as stream:
                 yield TextOutput(stream.write, str(out))
         else:
-            with whole_file(out) as file:
+            with atomic_file(out) as file:
                 yield TextOutput(lambda text: file.write(text.encode()), str(out))
 
 

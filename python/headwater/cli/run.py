@@ -11,11 +11,11 @@ import click
 
 from headwater.cli.columns import as_option, column_options, given_columns
 from headwater.cli.help import Command
-from headwater.cli.knowledge import knowledge, number, print_knowledge, print_line, print_pairs
+from headwater.cli.learner_options import build
 from headwater.cli.log_lines import LogLines
 from headwater.cli.mistakes import Mistake, disk
+from headwater.cli.model_tables import knowledge, number, print_knowledge, print_line, print_pairs
 from headwater.cli.outputs import check_apart, check_writable, echo_json
-from headwater.cli.settings import build
 from headwater.cli.sources import (
     event_options,
     explained,

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from headwater.cli.help import Command
+from headwater.cli.learner_options import build
 from headwater.cli.mistakes import Mistake
-from headwater.cli.settings import build
 from headwater.learners.base import Learner
 
 try:

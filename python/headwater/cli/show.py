@@ -7,7 +7,7 @@ import click
 
 from headwater.cli.feature_table import print_findings, register_counts
 from headwater.cli.help import Command
-from headwater.cli.knowledge import knowledge, print_knowledge, print_pairs, spelled
+from headwater.cli.model_tables import knowledge, print_knowledge, print_pairs, spelled
 from headwater.cli.outputs import echo_json
 from headwater.cli.sources import read_model, top_option
 from headwater.learners.model_file import write_header

@@ -85,7 +85,7 @@ def carry_out_live(
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from headwater.cli.knowledge import print_line
+    from headwater.cli.model_tables import print_line
     from headwater.cli.printing import drawn
     from headwater.studies.comparison import compare
     from headwater.studies.report import reasons, short_table, tables, verdict

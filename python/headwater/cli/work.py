@@ -9,8 +9,8 @@ import click
 
 from headwater.cli.columns import column_options, given_columns
 from headwater.cli.help import Command
+from headwater.cli.learner_options import build, value_of
 from headwater.cli.mistakes import Mistake
-from headwater.cli.settings import build, value_of
 from headwater.cli.stopping import stop_wish
 
 DAY = 86_400.0

@@ -15,7 +15,7 @@ from headwater.datasets.dataset import check_counts, check_text, how_to_get, loa
 from headwater.datasets.registry import Entry, entry
 from headwater.datasets.svmlight import SvmlightRows, format_svmlight, read_svmlight
 from headwater.errors import DatasetError
-from headwater.learners.whole_file import write_file
+from headwater.learners.atomic_file import write_file
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -20,10 +20,10 @@ from headwater.inputs.batches import ColumnNames
 from headwater.inputs.columns import Columns
 from headwater.inputs.files import EventFile, Format, OnError
 from headwater.inputs.files import open as open_file
+from headwater.learners.atomic_file import write_file
 from headwater.learners.model_file import read_header, write_header
 from headwater.learners.parts import Parts
 from headwater.learners.shared_parameters import shares
-from headwater.learners.whole_file import write_file
 from headwater.parameters import (
     CLASSES,
     SEED,

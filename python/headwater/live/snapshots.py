@@ -13,7 +13,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from headwater.learners.whole_file import write_file
+from headwater.learners.atomic_file import write_file
 from headwater.live import database as db
 from headwater.live.database import Database
 

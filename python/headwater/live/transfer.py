@@ -18,8 +18,8 @@ from sqlalchemy import Connection
 
 from headwater._core import ARITHMETIC, EventNames
 from headwater.errors import JournalError, ParameterError
+from headwater.learners.atomic_file import atomic_file
 from headwater.learners.base import from_bytes
-from headwater.learners.whole_file import whole_file
 from headwater.live import database as db
 from headwater.live.database import REVISIONS, Database, migrate
 from headwater.live.follower import write_learner
@@ -108,7 +108,7 @@ def _write_lines(
     path: str | os.PathLike[str], head: dict[str, Any], rows: Iterable[dict[str, Any]]
 ) -> int:
     count = 0
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(json.dumps(head, ensure_ascii=False).encode() + b"\n")
         for fact in rows:
             file.write(json.dumps(fact, ensure_ascii=False).encode() + b"\n")
@@ -126,7 +126,7 @@ def _write_parquet(
     fields += [(name, pa.float64()) for name in ("time", "probability", "rate", "margin")]
     schema = pa.schema([*fields, ("asked", pa.bool_())], {"headwater": json.dumps(head)})
     count = 0
-    with whole_file(path) as file, pq.ParquetWriter(file, schema) as writer:
+    with atomic_file(path) as file, pq.ParquetWriter(file, schema) as writer:
         page: list[dict[str, Any]] = []
         for fact in rows:
             said = {name: json.dumps(fact[name]) for name in texts[1:] if name in fact}

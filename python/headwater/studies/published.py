@@ -8,7 +8,7 @@ values that happen to be missing, so that wins are counted with and without them
 from typing import NamedTuple
 
 from headwater import datasets
-from headwater.studies.beside import columns
+from headwater.studies.baseline_tables import columns
 from headwater.studies.papers import PublishedCell, read_published
 from headwater.studies.plan import Study
 from headwater.studies.results import ResultStore, Summary

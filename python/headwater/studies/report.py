@@ -12,7 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headwater.studies.beside import beside_table, late_table, shortfall_table, standing_table
+from headwater.studies.baseline_tables import (
+    beside_table,
+    late_table,
+    shortfall_table,
+    standing_table,
+)
 from headwater.studies.comparison import Compared, compare, count
 from headwater.studies.executor import is_installed
 from headwater.studies.plan import Cell, LabelDelivery, Study

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headwater._core import __version__
-from headwater.learners.whole_file import write_file
+from headwater.learners.atomic_file import write_file
 from headwater.studies.plan import Cell, Study
 from headwater.studies.trial import Chosen, TrialResult
 

@@ -22,7 +22,7 @@ from headwater import datasets
 from headwater._core import __version__
 from headwater.display import html
 from headwater.errors import ParameterError
-from headwater.learners.whole_file import write_file
+from headwater.learners.atomic_file import write_file
 from headwater.parameters import did_you_mean
 from headwater.studies.comparison import our_cell
 from headwater.studies.executor import Progress, available, execute

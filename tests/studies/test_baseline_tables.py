@@ -10,7 +10,12 @@ import pytest
 from headwater import datasets
 from headwater.errors import ParameterError
 from headwater.studies import executor
-from headwater.studies.beside import beside_table, late_table, shortfall_table, standing_table
+from headwater.studies.baseline_tables import (
+    beside_table,
+    late_table,
+    shortfall_table,
+    standing_table,
+)
 from headwater.studies.figures import figures
 from headwater.studies.papers import read_published
 from headwater.studies.plan import Cell, LabelDelivery

@@ -34,12 +34,12 @@ UNABLE = {errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file such that a reader finds the old one or the new one, never half of it."""
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(data)
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write to; it replaces the one at `path` at the end, unless there was an error.
 
     A symbolic link is followed and stays. The new file has the rights of the old one.
@@ -49,7 +49,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "numbers.txt")
-    ...     with whole_file(path) as file:
+    ...     with atomic_file(path) as file:
     ...         _ = file.write(b"1\\n")
     ...         before = path.exists()
     ...     before, path.read_text()

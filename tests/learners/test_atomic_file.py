@@ -18,7 +18,7 @@ import pytest
 
 import headwater as hw
 from effort import FULL
-from headwater.learners.whole_file import LEFT_OVER, whole_file, write_file
+from headwater.learners.atomic_file import LEFT_OVER, atomic_file, write_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX rights and links")
 
@@ -108,7 +108,7 @@ def test_what_is_being_written_is_not_readable_by_others(tmp_path: Path) -> None
     path = tmp_path / "model.hw"
     path.write_bytes(b"old")
     path.chmod(0o600)
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
 
 
@@ -290,7 +290,7 @@ def test_an_error_on_the_way_leaves_the_old_file_and_keeps_its_own_name(tmp_path
     path.write_bytes(b"old")
 
     def write_half(error: BaseException) -> None:
-        with whole_file(path) as file:
+        with atomic_file(path) as file:
             file.write(b"half")
             raise error
 
