@@ -27,12 +27,14 @@ from headwater.types import Event
 
 STREAM = "plant"
 DAYS = 60
-FIRST_DAYS = 9
-"""The register knows the rhythm of a sensor, with its weekends, after seven days."""
+FIRST_DAYS = 9 + 8 / 24
+"""The register knows the rhythm of a sensor, with its weekends, after seven days. It is morning
+then, and the experts are at work."""
 INTERVAL = 120
 INCIDENTS = 0.12
 MOST_NEW = 400
 """Sensors that are installed while it runs and whose unit is known; as many come in two days."""
+PER_DAY = 120
 LEFT = 24
 """Open questions that the experts leave to the visitor."""
 PAUSE = 6.0
@@ -88,9 +90,9 @@ def settings_of(plant: Plant) -> Config:
 
 
 def make_stream(url: str, seed: int) -> None:
-    """Make the plant's stream in a database: 60 questions per day of the plant."""
+    """Make the plant's stream in a database: five questions per hour of the plant."""
     learner = Spring(label_rate=0.1, seed=seed, track=True)
-    allowance = Allowance(per_day=60, tz="UTC")
+    allowance = Allowance(per_day=PER_DAY, tz="UTC")
     live.open(
         url,
         stream=STREAM,
@@ -128,7 +130,7 @@ class LivePlant:
         *,
         speed: float,
         seed: int,
-        first_days: int = FIRST_DAYS,
+        first_days: float = FIRST_DAYS,
         begun: Callable[[], None] = lambda: None,
     ) -> None:
         self.plant = plant
