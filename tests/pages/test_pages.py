@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from headwater.service.pages.card import card_view
 from headwater.service.pages.drawing import CurvePoint, Mark, curve, meter, spark
-from headwater.service.pages.fields import CardLayout
+from headwater.service.pages.fields import CardLayout, Field
 from headwater.service.pages.known import known_features
 from headwater.service.pages.wording import plain
 from service.running import ADDRESS, Running, code, running
@@ -166,6 +167,19 @@ def test_what_is_left_of_a_card_is_told_once_the_values_are_many(site: Running) 
     (wide,) = (card for card in cards if "sensor 0" in card["html"])
     assert wide["html"].count('<dd class="amount">') == 24
     assert "36 more values" in wide["html"]
+
+
+def test_a_category_of_a_file_is_shown_as_its_column_has_it_and_can_be_hidden(
+    site: Running,
+) -> None:
+    plant = site.service.streams["main"]
+    long = "a remark of more than forty characters, which gets lines of its own"
+    plant.receive({"town=Ulm": 1.0, f"note={long}": 1.0, "a=b": 2.0, "who=ada": 1.0}, id="row")
+    (row,) = (card for card in plant.desk.lease("ada", 10) if card.event == "row")
+    layout = CardLayout(fields={"who": Field(hidden=True)})
+    view = card_view(row, known_features([]), layout=layout, now=0.0)
+    assert [(one.name, one.amount) for one in view.values] == [("town", "Ulm"), ("a=b", "2")]
+    assert view.texts == [("note", long)]
 
 
 def test_labels_and_keys_come_from_the_settings() -> None:

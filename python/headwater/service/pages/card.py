@@ -93,16 +93,19 @@ def card_view(
     shown = set()
     words = tuple(f"{name}:" for name in whole_texts or {})
     for name, value in card.features.items():
-        field = layout.field(name) or Field()
+        column, category = indicated(name, value)
+        field = layout.field(name) or layout.field(column) or Field()
         if field.hidden or _is_word(name, words):
             continue
         if isinstance(value, str) and len(value) > LONG_TEXT:
             texts.append(TextView(layout.title(name), plain(value)))
             continue
         about = known.get(name)
-        column, category = indicated(name, value)
         if category:
             shown.add(column)
+            if len(category) > LONG_TEXT:
+                texts.append(TextView(layout.title(column), plain(category)))
+                continue
             values.append(_category(name, column, category, about, layout))
             how_unusual.append(math.inf if about is None else 0.0)
             continue
