@@ -59,7 +59,7 @@ def contents(servers: str, topic: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     ended: set[int | None] = set()
     while len(ended) < PARTITIONS:
-        for message in consumer.consume(500, 10):
+        for message in consumer.consume(500, 0.2):
             error = message.error()
             if error is None:
                 found.append(json.loads(message.value() or b""))
