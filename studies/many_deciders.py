@@ -1,6 +1,7 @@
 """Many deciders and one learner, beside one learner that decides and learns alone.
 
     python studies/many_deciders.py --data FOLDER
+    python studies/many_deciders.py --data FOLDER --sizes
     python studies/many_deciders.py --throughput
 
 Spring asks for 5 % of the labels. Events come in the random order of a seed, at most 20,000. The
@@ -12,11 +13,16 @@ replicas differs from it on the same order of events, with the standard deviatio
 shows what late answers alone change. Where a data set ends before the first refresh, its replicas
 predict with the model of the first 1,000 events to the end.
 
+With --sizes: how long a refresh is, as the whole and as a delta: one learner decides on half of the
+events, and then on as many more as lie between two refreshes. Sensors that are always there stand
+beside the data sets.
+
 With --throughput: events per second of deciders in processes of their own, which report to their
 owner, get their questions answered and are refreshed every 5,000 events, beside one learner.
 """
 
 import multiprocessing
+from collections.abc import Sequence
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -158,6 +164,26 @@ def sensors(count: int, seed: int) -> Labelled:
     return Labelled(events, (values[:, 0] + values[:, 1] > 0).tolist())
 
 
+def show_sizes(folder: Path, names: Sequence[str]) -> None:
+    """Bytes of a refresh."""
+    heads = [f"delta after {refresh:,}" for refresh in REFRESHES]
+    shown = Table("data", "events before", "features", "whole", *heads, box=box.MARKDOWN)
+    for name in ("sensors", *names):
+        rows = sensors(MOST, 0) if name == "sensors" else stream(Case(folder, name, 0))
+        half = len(rows.events) // 2
+        owner = hw.Spring(label_rate=LABEL_RATE)
+        alone(owner, rows, 0, half)
+        before, deltas = owner.to_bytes(), []
+        for refresh in REFRESHES:
+            alone(owner, rows, owner.seen, half + refresh)
+            delta = len(owner.delta(before))
+            left = "" if owner.seen == half + refresh else " (fewer events)"
+            deltas.append(f"{delta:,} ({delta / len(owner.to_bytes()):.0%}){left}")
+        features = {name for event in rows.events[:half] for name in event}
+        shown.add_row(name, f"{half:,}", f"{len(features):,}", f"{len(before):,}", *deltas)
+    Console(width=160).print(shown)
+
+
 def decide(pipe: Connection, seed: int, chunks: int) -> None:
     """A decider in a process of its own."""
     rows = sensors(CHUNK, seed)
@@ -232,11 +258,18 @@ def show_throughput(chunks: int) -> None:
 
 
 @click.option("--throughput", "speed", is_flag=True, help="Measure events per second instead.")
+@click.option("--sizes", is_flag=True, help="Show how long a refresh is instead.")
 @click.option("--chunks", type=click.IntRange(min=1), default=40, show_default=True)
 @click.option("--only", multiple=True, type=click.Choice(DATA), help="Only this data set.")
 @study(repeats=5)
 def main(
-    data: Path | None, repeats: int, jobs: int, speed: bool, chunks: int, only: tuple[str, ...]
+    data: Path | None,
+    repeats: int,
+    jobs: int,
+    speed: bool,
+    sizes: bool,
+    chunks: int,
+    only: tuple[str, ...],
 ) -> None:
     """Compare replicas with one learner."""
     if speed:
@@ -244,7 +277,11 @@ def main(
         return
     check_reader()
     names = only or DATA
-    show(check_data(data, names), names, repeats, jobs)
+    folder = check_data(data, names)
+    if sizes:
+        show_sizes(folder, names)
+    else:
+        show(folder, names, repeats, jobs)
 
 
 if __name__ == "__main__":

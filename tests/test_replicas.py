@@ -456,3 +456,28 @@ def test_replicas_decide_in_threads_while_their_owner_absorbs_and_learns() -> No
     statistics: Statistics = scaler_of(owner).features["b"]
     assert statistics.n <= 8_000
     assert hw.from_bytes(owner.to_bytes()).to_bytes() == owner.to_bytes()
+
+
+def test_a_replica_in_another_process_is_refreshed_by_what_has_changed() -> None:
+    owner = hw.Spring(label_rate=0.3)
+    for event in events(200, 1):
+        owner.learn_one(event, label(event))
+    state = hw.apply_delta(b"", owner.delta(b""))
+    replica = hw.from_bytes(state).replica(seed=4)
+    for seed in (2, 3):
+        for event in events(20, seed):
+            owner.learn_one(event, label(event))
+        delta = owner.delta(state)
+        assert len(delta) < len(owner.to_bytes())
+        state = hw.apply_delta(state, delta)
+        assert state == owner.to_bytes()
+        replica.refresh(state)
+        for event in events(20, 9):
+            assert replica.margin_one(event) == owner.margin_one(event)
+    with pytest.raises(ModelFileError, match="made for another state than the one given"):
+        hw.apply_delta(state, delta)
+    text: Any = "text"
+    with pytest.raises(ModelFileError, match="delta: expected bytes, got str"):
+        owner.delta(text)
+    with pytest.raises(ModelFileError, match="delta: expected bytes, got str"):
+        hw.apply_delta(state, text)

@@ -5,7 +5,7 @@ from ._core import Decision, FeatureNames, __version__
 from .catalogue import named, names
 from .client import AsyncClient, Client
 from .inputs import Columns, EventFile, Record, open
-from .learners.base import Learner, from_bytes, load
+from .learners.base import Learner, apply_delta, from_bytes, load
 from .learners.fesl import FESL, RFESL
 from .learners.flls import FLLS
 from .learners.linear import Linear
@@ -57,6 +57,7 @@ __all__ = [
     "Spring",
     "Trace",
     "__version__",
+    "apply_delta",
     "datasets",
     "errors",
     "evaluation",

@@ -20,6 +20,7 @@ __all__ = [
     "RoleReader",
     "__version__",
     "absorb_reports",
+    "apply_delta",
     "become_replica",
     "check_batch",
     "check_question",
@@ -36,6 +37,7 @@ __all__ = [
     "split_model",
     "take_back",
     "tell_scores",
+    "write_delta",
 ]
 
 __version__: str
@@ -82,6 +84,8 @@ def refresh_replica(replica: Learner, owner: Learner) -> None: ...
 def report_of(replica: Learner) -> bytes: ...
 def take_back(replica: Learner, report: bytes) -> None: ...
 def absorb_reports(owner: Learner, reports: Sequence[bytes]) -> None: ...
+def write_delta(before: bytes, after: bytes) -> bytes: ...
+def apply_delta(before: bytes, delta: bytes) -> bytes: ...
 
 @final
 class Decision:

@@ -596,6 +596,25 @@ class Learner(_core.Learner):
         """
         return self._write(write_header(type(self).__name__, self.parameters(), self.columns))
 
+    def delta(self, before: bytes) -> bytes:
+        """What turns `before`, bytes of an earlier state of this learner, into its `to_bytes()`.
+
+        It is short where little has changed, for a replica in another process. With `b""` it is
+        the whole, for one whose state is not known. `apply_delta` is its opposite.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> owner = hw.PAA()
+        >>> before = owner.to_bytes()
+        >>> owner.learn_one({"rain": 2.0}, True)
+        >>> hw.apply_delta(before, owner.delta(before)) == owner.to_bytes()
+        True
+        """
+        if not isinstance(before, bytes):
+            raise ModelFileError(f"delta: expected bytes, got {type(before).__name__}.")
+        return _core.write_delta(before, self.to_bytes())
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole state to a file; a learner loaded from it continues bit for bit.
 
@@ -732,6 +751,24 @@ def from_bytes(data: bytes) -> Learner:
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise ModelFileError(f"model file: expected bytes, got {type(data).__name__}.")
     return _from_file(None, bytes(data))
+
+
+def apply_delta(before: bytes, delta: bytes) -> bytes:
+    """The bytes of a learner's later state, of those of an earlier one and of `Learner.delta`.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> owner = hw.PAA()
+    >>> state = hw.apply_delta(b"", owner.delta(b""))
+    >>> owner.learn_one({"rain": 2.0}, True)
+    >>> hw.from_bytes(hw.apply_delta(state, owner.delta(state))).weights()
+    {'rain': 0.5}
+    """
+    for given in (before, delta):
+        if not isinstance(given, bytes):
+            raise ModelFileError(f"delta: expected bytes, got {type(given).__name__}.")
+    return _core.apply_delta(before, delta)
 
 
 L = TypeVar("L", bound=Learner)

@@ -66,5 +66,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replica::report_of, module)?)?;
     module.add_function(wrap_pyfunction!(replica::take_back, module)?)?;
     module.add_function(wrap_pyfunction!(replica::absorb_reports, module)?)?;
+    module.add_function(wrap_pyfunction!(replica::write_delta, module)?)?;
+    module.add_function(wrap_pyfunction!(replica::apply_delta, module)?)?;
     module.add_function(wrap_pyfunction!(split_model, module)?)
 }

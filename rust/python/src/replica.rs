@@ -1,6 +1,6 @@
 //! Replicas: what they and their owner tell each other.
 
-use headwater_core::Report;
+use headwater_core::{Report, delta};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -42,4 +42,26 @@ pub fn absorb_reports(py: Python<'_>, owner: &Learner, reports: Vec<Vec<u8>>) ->
     let read = py.detach(|| reports.iter().map(|bytes| Report::read(bytes)).collect());
     let reports: Vec<Report> = Result::<_, headwater_core::Error>::map_err(read, raise)?;
     owner.with(py, |inner| inner.core.absorb(&reports))
+}
+
+/// What turns the bytes of an earlier state into those of a later one.
+#[pyfunction]
+pub fn write_delta<'py>(
+    py: Python<'py>,
+    before: &[u8],
+    after: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes = py.detach(|| delta::write(before, after)).map_err(raise)?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// The later state.
+#[pyfunction]
+pub fn apply_delta<'py>(
+    py: Python<'py>,
+    before: &[u8],
+    delta: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes = py.detach(|| delta::apply(before, delta)).map_err(raise)?;
+    Ok(PyBytes::new(py, &bytes))
 }

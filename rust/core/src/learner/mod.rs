@@ -6,6 +6,7 @@ pub mod batch;
 pub mod decision;
 pub mod decision_bytes;
 pub mod decision_writer;
+pub mod delta;
 pub mod event_buffer;
 mod eviction;
 mod external;

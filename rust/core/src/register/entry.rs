@@ -8,6 +8,7 @@ use crate::register::gaps::Gaps;
 use crate::register::kept::{Kept, MOST};
 use crate::register::run::Run;
 use crate::register::scale::Scale;
+use crate::storage::math::larger;
 
 /// Arrivals after which a rhythm is known, if they span so many cycles.
 pub const ESTABLISHED: u64 = 8;
@@ -23,6 +24,8 @@ const SPREADS: f64 = 6.0;
 pub const DOUBLED: f64 = 0.7;
 /// and so many events at least.
 const FEWEST_EVENTS: f64 = 4.0;
+/// So no alarm of an event need come before this many events after an arrival.
+const SOONEST: u64 = 5;
 /// Before so many cycles nobody knows how a feature spends its weekends: it may be absent for so many.
 const YOUNG: f64 = 7.0;
 const YOUNG_PATIENCE: f64 = 3.0;
@@ -177,7 +180,7 @@ impl Entry {
             arrived.watched = life.watched;
         }
         let (established, old) = (life.watched, self.value);
-        let repeated = value.to_bits() == old.to_bits() || value == old;
+        let repeated = value == old;
         if !(life.run.is_stuck() && repeated) && life.scale.add(value, clock) {
             let level = life.scale.level();
             arrived.scale = established.then_some(level);
@@ -231,6 +234,11 @@ impl Entry {
         let (last_event, last_time) = (self.last_event, self.last_time);
         let Some(life) = self.life.as_deref_mut() else { return Alarm::None };
         if !life.watched {
+            return Alarm::None;
+        }
+        if let Alarm::Event(key) = life.alarm
+            && key <= last_event.saturating_add(SOONEST)
+        {
             return Alarm::None;
         }
         let due = event_key(last_event, life.least_patience());
@@ -395,7 +403,7 @@ impl Life {
     /// A shorter absence, in events, is usual.
     #[inline]
     fn least_patience(&self) -> f64 {
-        self.events.least_patience().max(FEWEST_EVENTS)
+        larger(self.events.least_patience(), FEWEST_EVENTS)
     }
 
     /// A longer absence is unusual.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::storage::math::larger;
+
 /// How fast mean and variance forget.
 const STEP: f64 = 1.0 / 64.0;
 const FEW: u64 = 64;
@@ -28,7 +30,7 @@ impl Gaps {
         let delta = gap - self.mean;
         self.mean += step * delta;
         self.variance = (1.0 - step) * (self.variance + step * delta * delta);
-        self.longest = self.longest.max(gap);
+        self.longest = larger(self.longest, gap);
     }
 
     /// A gap that was reported: it is usual only if it is the second of its kind.
@@ -44,7 +46,7 @@ impl Gaps {
 
     /// The longest usual gap.
     pub fn usual(&self) -> f64 {
-        self.longest.max(self.longest_before)
+        larger(self.longest, self.longest_before)
     }
 
     /// A longer gap may be unusual, a shorter one never is.

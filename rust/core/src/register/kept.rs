@@ -14,6 +14,7 @@ pub struct Kept {
 }
 
 impl Kept {
+    #[inline]
     pub fn push(&mut self, event: u64, value: f64) {
         if self.ring.len() < MOST {
             self.ring.push((event, value));

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::register::clock::Clock;
-use crate::storage::math::{exp, ln};
+use crate::storage::math::{exp, larger, ln, smaller};
 
 /// Values, and cycles, after which the range is known.
 const SETTLED: u32 = 16;
@@ -142,6 +142,7 @@ impl Scale {
         self.add_to_range(value, clock) || self.add_to_block(value, clock)
     }
 
+    #[inline]
     fn add_to_range(&mut self, value: f64, clock: &Clock) -> bool {
         let width = self.highest - self.lowest;
         let long = clock.time - self.since >= CYCLES * clock.cycle;
@@ -155,11 +156,12 @@ impl Scale {
         self.welcome = self.welcome.saturating_sub(1);
         self.outside = 0;
         self.values = self.values.saturating_add(1);
-        self.lowest = self.lowest.min(value);
-        self.highest = self.highest.max(value);
+        self.lowest = smaller(self.lowest, value);
+        self.highest = larger(self.highest, value);
         false
     }
 
+    #[inline]
     fn add_to_block(&mut self, value: f64, clock: &Clock) -> bool {
         if self.block_values == 0 {
             (self.block_since, self.block_first) = (clock.time, value);
@@ -176,6 +178,7 @@ impl Scale {
     }
 
     /// Count a block that is full; whether the scale has changed with it.
+    #[inline(never)]
     fn add_block(&mut self) -> bool {
         let n = f64::from(self.block_values);
         let away = self.block_sum / n;

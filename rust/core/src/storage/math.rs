@@ -33,6 +33,18 @@ const FAR: f64 = 700.0;
 /// Beyond this the result is 0 or infinite.
 const FARTHEST: f64 = 1_000.0;
 
+/// The larger of two numbers neither of which is NaN: one instruction, unlike `f64::max`, which looks for NaN.
+#[inline]
+pub fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
+
+/// The smaller of two numbers neither of which is NaN.
+#[inline]
+pub fn smaller(a: f64, b: f64) -> f64 {
+    if b < a { b } else { a }
+}
+
 /// The natural logarithm of a positive, finite number.
 ///
 /// With `x = 2^k·m` and m in [√½, √2), `ln x = k ln 2 + 2 artanh(s)`, `s = (m − 1)/(m + 1)`, whose
