@@ -98,7 +98,7 @@ def file_picture(folder: Path) -> None:
             for row in range(200)
         ]
         csv.writer(file).writerows([["id", "review", "nights", "came by"], *rows])
-    words = "label reviews.csv --id id --text review --classes complaint,praise --name ines"
+    words = "label reviews.csv --text review --classes complaint,praise --name ines"
     with running(folder, *words.split()) as link, chromium() as browser:
         browser.open(link)
         for _ in range(5):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -304,6 +305,24 @@ def test_a_row_whose_id_came_before_is_named_and_nothing_is_served_on(
     said = CliRunner().invoke(main, words)
     assert said.exit_code == 2
     assert re.search(r"twice\.csv, row \d+: .*id", said.output)
+
+
+def test_options_are_laid_over_the_roles_that_are_proposed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who names one column need not name all of them, now and when it goes on."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"r{row},a {row % 3},{row % 5}\n" for row in range(60))
+    Path("notes.csv").write_text("id,note,size\n" + rows)
+    plan = {"id": "id", "text": ["note"]}
+
+    def lay(columns: hw.Columns) -> hw.Columns:
+        return replace(columns, text=("note",), category=())
+
+    for _ in range(2):
+        events = hw.open("notes.csv", columns=hw.Columns())
+        open_stream(events, Path("notes.db"), ("no", "yes"), None, 0, print, lay)
+        assert events.columns.to_plain() == plan
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`headwater label`: label a file by answering some questions about it in a browser."""
 
 import webbrowser
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from headwater.cli.help import Command
 from headwater.cli.mistakes import Mistake
 from headwater.cli.outputs import check_apart, check_writable, text_output
 from headwater.cli.sources import format_option, open_events, reading
+from headwater.inputs.columns import Columns
 from headwater.inputs.config import FILE as CONFIG
 from headwater.inputs.config import read_config
 from headwater.inputs.files import EventFile
@@ -71,12 +73,15 @@ def label(
             check_writable(path, option)
     config = Path(CONFIG) if config is None and Path(CONFIG).is_file() else config
     columns, source = given_columns(roles, config, None)
-    events = open_events(file, form, columns, "raise")
-    if events.columns.to_plain() and source is not None:
+    if source is not None and columns.to_plain():
+        events, lay = open_events(file, form, columns, "raise"), None
         click.echo(f"The roles of columns come from {source}.")
+    else:
+        events = open_events(file, form, Columns(), "raise")
+        lay = partial(_with_options, roles)
     names = None if classes is None else tuple(part.strip() for part in classes.split(","))
     with reading(events):
-        known = open_stream(events, url, names, budget, seed, click.echo)
+        known = open_stream(events, url, names, budget, seed, click.echo, lay)
     shown = None if config is None else read_config(config)
     pages = FileService(events, known, url, name, port, shown)
 
@@ -93,6 +98,11 @@ def label(
     with reading(events):
         pages.run()
     _finish(events, known, url, out, save)
+
+
+def _with_options(options: dict[str, Any], columns: Columns) -> Columns:
+    """Columns with the roles that options give."""
+    return given_columns(options, None, columns)[0]
 
 
 def _finish(

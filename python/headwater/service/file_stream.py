@@ -64,16 +64,21 @@ def open_stream(
     budget: float | None,
     seed: int,
     say: Callable[[str], object],
+    roles: Callable[[Columns], Columns] | None = None,
 ) -> LabelledFile:
     """Make the stream of a file in a database, or find the one that is there.
 
-    `say` is told where the roles of columns come from, if nobody gave any.
+    `roles` lays what somebody said over the roles that are proposed, or over those that the
+    database knows; without it the roles of `events` count, if there are any. `say` is told the
+    roles that were proposed.
     """
-    asked_roles = events.columns.to_plain()
+    is_open = roles is not None or not events.columns.to_plain()
     events.optional = True
     known = _known(events, url)
     if known is not None:
-        if asked_roles and asked_roles != known.columns:
+        columns = Columns.from_plain(known.columns)
+        wanted = roles(columns) if roles else columns if is_open else events.columns
+        if wanted.to_plain() != known.columns:
             raise ParameterError(
                 f"{url}: it was begun with other roles ({known.columns}); leave them out, or begin"
                 " again with another database."
@@ -83,8 +88,13 @@ def open_stream(
         live.open(url, stream=STREAM, learner=learner).close()
         say(f"{url}: it goes on where it stopped.")
     else:
-        if not asked_roles and events.format not in ("svmlight", "vw"):
-            events.columns = _proposed(events, say)
+        if is_open and events.format not in ("svmlight", "vw"):
+            proposed = _proposed(events)
+            events.columns = roles(proposed) if roles else proposed
+            told = "; ".join(f"{role} {name}" for role, name in events.columns.roles())
+            say(f"Roles: {told or 'none, every column is a feature'}.")
+        elif roles:
+            events.columns = roles(events.columns)
         known = _made(events, url, classes, budget, seed)
     events.columns = Columns.from_plain(known.columns)
     return known
@@ -132,15 +142,12 @@ def _known(events: EventFile, url: Path) -> LabelledFile | None:
     return known
 
 
-def _proposed(events: EventFile, say: Callable[[str], object]) -> Columns:
-    """The roles that a sample of the file suggests, which are said."""
+def _proposed(events: EventFile) -> Columns:
+    """The roles that a sample of the file suggests."""
     sample = events.sample(SAMPLE)
     if not sample:
         raise ParameterError(f"{events.path}: it is empty; there are no rows to label.")
-    columns = as_columns(propose(sample))
-    told = "; ".join(f"{role} {name}" for role, name in columns.roles())
-    say(f"Roles: {told or 'none, every column is a feature'}.")
-    return columns
+    return as_columns(propose(sample))
 
 
 class FileService:
