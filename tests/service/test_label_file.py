@@ -332,6 +332,7 @@ def test_options_are_laid_over_the_roles_that_are_proposed(
         (["nowhere.csv"], "nowhere.csv: No such file"),
         (["empty.csv"], "empty.csv: it is empty; expected a header"),
         (["header.csv"], "header.csv: it is empty; there are no rows to label."),
+        (["days.csv", "--text", "bb"], "no column 'bb' for the role text in its first 1,000 rows"),
         (["days.csv", "--classes", "yes"], "classes: expected two names or more"),
         (["days.csv", "--classes", "yes,yes"], "classes: expected two names or more"),
         (["days.csv", "--budget", "2"], "label_rate"),

@@ -46,7 +46,10 @@ def run_plant(seed: int, minutes: float | None, speed: float, port: int) -> None
         source = LivePlant(plant, service, speed=speed, seed=seed, begun=begun)
 
         def ready(port: int) -> None:
-            click.echo(f"A plant with {len(plant.sensors)} sensors, at {speed:g} times real time.")
+            click.echo(
+                f"A plant with {len(plant.sensors)} sensors, at {speed:g} times real time;"
+                " sending its first nine days ..."
+            )
             source.start()
 
         server = Server(app, ready)

@@ -17,6 +17,7 @@ from headwater.inputs.proposal import as_columns, propose
 from headwater.inputs.random_order import count_rows
 from headwater.learners.spring import Spring
 from headwater.live.database import Database
+from headwater.parameters import did_you_mean
 from headwater.service.app import create_app
 from headwater.service.file_feed import (
     FILE,
@@ -89,8 +90,14 @@ def open_stream(
         say(f"{url}: it goes on where it stopped.")
     else:
         if is_open and events.format not in ("svmlight", "vw"):
-            proposed = _proposed(events)
+            proposed, names = _proposed(events)
             events.columns = roles(proposed) if roles else proposed
+            for role, name in events.columns.roles():
+                if name not in names:
+                    raise ParameterError(
+                        f"{events.path}: there is no column {name!r} for the role {role} in its"
+                        f" first {SAMPLE:,} rows{did_you_mean(name, names)}"
+                    )
             told = "; ".join(f"{role} {name}" for role, name in events.columns.roles())
             say(f"Roles: {told or 'none, every column is a feature'}.")
         elif roles:
@@ -142,12 +149,13 @@ def _known(events: EventFile, url: Path) -> LabelledFile | None:
     return known
 
 
-def _proposed(events: EventFile) -> Columns:
-    """The roles that a sample of the file suggests."""
+def _proposed(events: EventFile) -> tuple[Columns, list[str]]:
+    """The roles that a sample of the file suggests, and the columns that it has."""
     sample = events.sample(SAMPLE)
     if not sample:
         raise ParameterError(f"{events.path}: it is empty; there are no rows to label.")
-    return as_columns(propose(sample))
+    proposed = propose(sample)
+    return as_columns(proposed), [one.column for one in proposed]
 
 
 class FileService:
