@@ -135,3 +135,40 @@ def test_the_installed_command_runs(tmp_path: Path) -> None:
     assert finished.returncode == 0, finished.stderr
     assert NAMES[-1] in finished.stdout
     assert finished.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["rn", "days.csv"], "there is no command 'rn'; did you mean run?"),
+        (["days.csv"], "there is no command 'days.csv'; to begin with this file: headwater init"),
+        (["help"], "help is given by headwater --help"),
+        (["zzz"], "there is no command 'zzz'."),
+    ],
+)
+def test_a_command_that_does_not_exist_gets_one_line(
+    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "days.csv").write_text("rain,y\n1,0\n")
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 2
+    assert sentence in result.output
+    assert len(result.output.splitlines()) == 1
+
+
+def test_ranks_of_a_single_data_set_are_missing_with_a_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("joblib")
+    study = tmp_path / "one.toml"
+    study.write_text(
+        """
+title = "One data set"
+repeats = 1
+data.sensors = { source = "headwater.streams:SensorNetwork", options = { events = 200 } }
+learners.PAA = {}
+"""
+    )
+    out = str(tmp_path / "out")
+    result = CliRunner().invoke(main, ["study", str(study), "--ranks", "--jobs", "1", "--out", out])
+    assert result.exit_code == 0, result.output
+    assert "--ranks: there is nothing to rank" in result.output

@@ -87,10 +87,10 @@ class Commands(click.Group):
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             near = did_you_mean(name, COMMANDS)
             if name == "help":
-                near = ": headwater --help, or headwater COMMAND --help."
+                near = "; help is given by headwater --help and headwater COMMAND --help."
             elif os.path.exists(name):
                 near = f"; to begin with this file: headwater init {name}"
-            ctx.fail(f"there is no command {name!r}{near}")
+            raise Mistake(f"there is no command {name!r}{near}")
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:

@@ -139,9 +139,8 @@ def carry_out_live(
             if not found or part.name != "table":
                 console.print(drawn(part.table, f"{study.title}. {part.title}"))
         if ranks and not any(part.name == "ranks" for part in parts):
-            click.echo(
-                "--ranks: nothing to rank: it needs two data sets and two learners.", err=True
-            )
+            needs = "it needs two data sets and two learners"
+            click.echo(f"--ranks: there is nothing to rank; {needs}.", err=True)
         for reason in reasons(found):
             print_line(console, reason)
         if said := verdict(study, store):
