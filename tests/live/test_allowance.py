@@ -132,6 +132,18 @@ def test_an_allowance_is_never_exceeded_and_its_rate_is_in_the_fact(path: str) -
         assert plant.learner.to_bytes() == expected
 
 
+def test_after_a_file_of_the_past_events_without_a_time_come_now(path: str) -> None:
+    learner, allowance = hw.Linear(query=hw.query.Random(1.0)), Allowance(per_hour=1)
+    options = {"allowance": allowance, "clock": "events", **FAST}
+    with hw.live.open(path, learner=learner, **options) as plant:  # as of `run --time`
+        assert plant.receive(event(0), time=at("2026-11-18T09:00")).asked
+    with hw.live.open(path, **FAST) as plant:  # as of a service, whose events have no time
+        clock = plant._live.journal.clock = Clock(at("2026-11-19T10:00"))
+        assert [plant.receive(event(n)).asked for n in (1, 2)] == [True, False]
+        clock.now += 3600
+        assert plant.receive(event(3)).asked
+
+
 def test_what_was_used_counts_after_a_restart_and_after_a_change(path: str) -> None:
     def send(plant: hw.live.Loop, first: int, last: int) -> int:
         start = at("2026-11-18T09:00")

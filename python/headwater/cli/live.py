@@ -75,6 +75,12 @@ def run_live(
     log = LogLines("standard input" if events.path == "-" else events.path)
     kept: dict[str, Any] = {"clock": clock, "answer_within": answer_within}
     with live.open(db, learner=learner, stream=stream, **kept) as loop, reading(events):
+        if clock is None and loop._journal.settings.clock == "events":
+            click.echo(
+                f"{stream} has had the times of its events so far, and {events.path} gives none, so"
+                " its events come now; --time says which column has them.",
+                err=True,
+            )
         records = enumerate(events.timed_records())
         while page := list(islice(records, PAGE)):
             ids = [f"{place}/{at}" if one.id is None else one.id for at, (one, _, _) in page]

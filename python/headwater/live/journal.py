@@ -261,6 +261,7 @@ class Journal:
         if known is not None:
             assert id is not None
             return _repeated(x, id, label, known)
+        when = max(self.time, self.clock() if when is None else when)
         told: dict[str, Any] = {}
         if label is not None:
             self.check_label(label)
@@ -268,7 +269,6 @@ class Journal:
             told = {} if self._takes_rate else {"outcome": (False, 0.0)}
         elif self.spending is not None:
             rate, told = self._allowed(rate, when)
-        when = self.now if when is None else max(self.time, when)
         try:
             if self.learner.track:
                 self.learner.tell_time(when)
@@ -309,13 +309,10 @@ class Journal:
             self._known[key] = event
         return _receipt(event, f"#{number}" if id is None else id)
 
-    def _allowed(
-        self, rate: float | None, when: float | None
-    ) -> tuple[float | None, dict[str, Any]]:
+    def _allowed(self, rate: float | None, when: float) -> tuple[float | None, dict[str, Any]]:
         """The rate that the allowance leaves for the next event, and the reserve's coin."""
         assert self.spending is not None
-        now = self.now if when is None else max(self.time, when)
-        allowed = self.spending.rate(now)
+        allowed = self.spending.rate(when)
         if allowed is None:
             return rate, {}
         rate = allowed if rate is None else min(rate, allowed)

@@ -101,8 +101,9 @@ def open(
         How many questions people can answer; then each event's label rate follows from what is
         left, for learners whose query rule takes a rate.
     clock
-        `"events"`: the time is that of the events, which `receive` is given, as for a file of the
-        past. `"system"` (the default of a new stream): it is the computer's.
+        `"events"`: the time is that of the last event, which `receive` is given, as for a file of
+        the past; an event without a time came now. `"system"` (the default of a new stream): it is
+        the computer's.
     labels
         `"all"`: the labels of all events come by and by, asked for or not, so a label that comes
         later and unasked counts in quality, calibration, class odds and trust. `"asked"` (the
