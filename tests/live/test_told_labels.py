@@ -126,3 +126,22 @@ def test_told_labels_are_replayed_as_they_were_learned(tmp_path: Path, labels: A
 def test_another_word_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match='labels must be "asked" or "all", got \'some\''):
         hw.live.open(tmp_path / "plant.db", learner=hw.PAA(), labels="some")  # type: ignore[arg-type]
+
+
+def test_labels_of_many_events_share_a_commit_and_a_refused_one_gives_its_error(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "plant.db"
+    options: dict[str, Any] = {"answer_within": 1e9, "apply_after": 0}
+    with hw.live.open(path, learner=hw.OLSF(), **options) as plant:
+        for number in range(4):
+            plant.receive({"a": number + 1.0}, id=number, label=True if number == 3 else None)
+        before = plant._writer.commits
+        done = plant.label_many([(0, True), (1, False), ("x", True), (2, "no"), (3, True)])
+        assert plant._writer.commits == before + 1
+        assert [type(one).__name__ for one in done] == (
+            ["Answered", "Answered", "NoSuchError", "LabelError", "Answered"]
+        )
+        assert plant.learner.learned == 3
+        again = plant.label_many([(0, True), (3, True)])
+        assert [isinstance(one, Exception) or one.repeated for one in again] == [True, True]
