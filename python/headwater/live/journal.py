@@ -5,6 +5,7 @@ writes; if writing fails, `recover` makes the learner anew from what is on disk.
 """
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -533,7 +534,7 @@ class Journal:
 
     def check_label(self, label: Label) -> None:
         """Refuse a label that the learner could not learn after those that it has learned."""
-        if self._has_learned(label):
+        if self._surely_fits(label):
             return
         rehearsal = learner_of(header_of(self.learner))
         try:
@@ -549,10 +550,10 @@ class Journal:
         except LabelError as error:
             raise Refused(error) from None
 
-    def _has_learned(self, label: Label) -> bool:
-        """Whether the learner has learned this label, in this form."""
+    def _surely_fits(self, label: Label) -> bool:
+        """Whether no rehearsal is needed: the learner has learned this label, in this form."""
         if self.learner.task == "regression":
-            return False
+            return type(label) is float and math.isfinite(label)
         known = self.learner.labels
         if self.learner.task == "binary":
             counts = self.learner._learned_of_each()
