@@ -263,7 +263,7 @@ def test_an_answer_that_was_undone_may_be_given_again_while_the_model_is_replaye
         plant.desk.answer(questions[-1], False, by="ada")
         plant.wait()
         for _ in range(100):  # the writer looks for answers whose time has come
-            if plant.learner.learned == len(questions):
+            if plant.status().questions == {"applied": len(questions)}:
                 break
             time.sleep(0.05)
         assert plant.learner._learned_of_each() == (1, len(questions) - 1)
@@ -387,6 +387,27 @@ def test_answers_to_known_cards_are_never_learned(path: str) -> None:
         assert plant.status().questions == {"applied": 1, "open": 1}
         ada = numbers(plant.desk.lease("ada", 9))
         assert one not in ada  # her own answer tells nothing about her
+
+
+@pytest.mark.parametrize("act", ["skip", "unsure", "bad", "release"])
+def test_a_known_card_is_set_aside_like_any_other(path: str, act: str) -> None:
+    desk = hw.live.DeskSettings(known_share=1.0)
+    with hw.live.open(path, learner=hw.OLSF(), desk=desk, **AT_ONCE) as plant:
+        (one,) = ask(plant, 1.0)
+        plant.desk.answer(one, True, by="ada")
+        before = plant.learner.to_bytes()
+        (card,) = plant.desk.lease("bob")
+        told = getattr(plant.desk, act)(card, by="bob")
+        assert (told.question, told.repeated) == (one, False)
+        assert plant.desk.lease("bob") == []  # it is not given again
+        if act != "release":
+            assert plant.desk.undo(by="bob").question == one
+            assert numbers(plant.desk.lease("bob")) == [one]
+        plant.wait()
+        assert plant.learner.to_bytes() == before
+        assert plant.status().questions == {"applied": 1}
+    with hw.live.open(path) as plant:
+        assert plant.learner.to_bytes() == before
 
 
 def test_an_answer_to_a_known_card_is_not_learned_after_a_restart_either(path: str) -> None:

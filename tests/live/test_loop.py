@@ -580,3 +580,55 @@ def test_few_snapshots_are_kept_however_many_are_made(path: str) -> None:
         loop.wait()
     files = {file.name for file in Path(f"{path}.snapshots").iterdir()}
     assert files == {f"1-{row.fact}.hw" for row in rows(path, db.snapshots)}
+
+
+# How much is read
+
+
+def test_no_verb_reads_a_whole_stream(path: str) -> None:
+    """SQLite has no statistics: without being told which index to take, it would."""
+    ran: dict[str, Any] = {}
+
+    def note(connection: Any, cursor: Any, statement: str, parameters: Any, *rest: Any) -> None:
+        if statement.startswith("SELECT"):
+            ran[statement] = parameters
+
+    desk = hw.live.DeskSettings(known_share=0.5)
+    allowance = hw.live.Allowance(per_hour=60, per_person_per_hour=500)
+    learner = hw.Linear(query=hw.query.Random(0.5))
+    options: dict[str, Any] = {"desk": desk, "allowance": allowance, "answer_within": 1e9, **FAST}
+    with hw.live.open(path, learner=learner, **options) as plant:
+        sa.event.listen(plant._writer.database.engine, "before_cursor_execute", note)
+        plant.receive_many([{"a": float(n)} for n in range(100)], ids=list(range(100)))
+        for _ in range(3):
+            for card in plant.desk.lease("ada", 5):
+                plant.desk.answer(card, True, by="ada", key="k")
+        plant.desk.skip(plant.desk.lease("bob")[0], by="bob")
+        plant.desk.undo(by="bob")
+        plant.desk.undo(by="ada")
+        answered = plant.desk.questions("applied")[-1].question
+        plant.correct(answered, False)
+        plant.retract(answered)
+        unasked = next(n for n in range(1, 99) if plant.find(f"#{n}").state is None)
+        plant.label(f"#{unasked}", True)
+        plant.wait()
+        plant.snapshot()
+        plant.remove(unasked)
+        plant.desk.disputes()
+        plant.desk.people()
+        plant.quality("day")
+        plant.news(0)
+    with hw.live.open(path) as plant:
+        plant.receive({"a": 1.0}, id="again")
+    assert len(ran) > 40
+    database = sqlite3.connect(path)
+    stops_early = ("max(", "LIMIT")  # at an end of the stream
+    sums = ("sum(", "count(")  # of quality
+    whole = []
+    for statement, parameters in ran.items():
+        plan = database.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
+        reads_all = any("facts USING PRIMARY KEY (stream=?)" in row[3] for row in plan)
+        if reads_all and not any(word in statement for word in stops_early + sums):
+            whole.append(statement)
+    database.close()
+    assert whole == []

@@ -105,7 +105,7 @@ class Clerk:
         if allowance.per_person_per_hour is None or person is None:
             return allowance.per_person_per_hour or MANY
         f = db.facts.c
-        acts = sa.select(sa.func.count()).where(
+        acts = db.by_index(sa.select(sa.func.count()).select_from(db.facts), "person").where(
             f.stream == journal.stream,
             f.person == person,
             f.time >= now // 3600 * 3600,
@@ -317,6 +317,9 @@ class Clerk:
         self, connection: Connection, kind: Kind, target: int, by: str, state: str
     ) -> Answered:
         """The question stays open for others."""
+        known = self.known.set_aside(connection, kind, target, by, state)
+        if known is not None:
+            return known
         journal = self.journal
         question, person = self._open_to(connection, target, by)
         if person in question.acted:
@@ -328,6 +331,9 @@ class Clerk:
 
     def bad(self, connection: Connection, target: int, by: str) -> Answered:
         """The event should not have come, and neither those with the same features that wait."""
+        known = self.known.set_aside(connection, Kind.SKIP, target, by, "bad")
+        if known is not None:  # what has been learned stays
+            return known
         self._open_to(connection, target, by)
         copies = self.journal.queue.copies(target)
         number = self.past.remove(connection, target, by)

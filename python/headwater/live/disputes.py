@@ -55,7 +55,8 @@ class Disputes:
         disputes = []
         for number in connection.scalars(found.order_by(q.number)).all():
             labels: dict[int, dict[str, Label]] = {}
-            acts = sa.select(f.number, f.kind, f.answer, f.person, f.label).where(
+            columns = (f.number, f.kind, f.answer, f.person, f.label)
+            acts = db.by_index(sa.select(*columns), "target").where(
                 f.stream == journal.stream,
                 f.target == number,
                 f.kind.in_((Kind.VOTE, Kind.UNDONE)),

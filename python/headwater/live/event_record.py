@@ -101,8 +101,9 @@ def question_of(connection: Connection, stream: int, answer: int) -> int:
 
 def _record(connection: Connection, stream: int, names: EventNames, row: Any) -> EventRecord:
     f, p = db.facts.c, db.people.c
+    columns = (f.number, f.kind, f.time, f.label, p.name, f.person)
     acts = (
-        sa.select(f.number, f.kind, f.time, f.label, p.name, f.person)
+        db.by_index(sa.select(*columns), "target")
         .select_from(db.facts.outerjoin(db.people, f.person == p.person))
         .where(f.stream == stream, f.target == row.number, f.kind.in_(ACTS))
         .order_by(f.number)

@@ -217,7 +217,9 @@ class Journal:
         columns = (f.number, f.label, f.asked, f.probability, f.margin, f.prediction, f.digest)
         for start in range(0, len(keys), 500):
             some = f.key.in_(keys[start : start + 500])
-            found = sa.select(f.key, *columns).where(f.stream == self.stream, some)
+            found = db.by_index(sa.select(f.key, *columns), "key").where(
+                f.stream == self.stream, some
+            )
             for key, *row in connection.execute(found):
                 self._known[key] = NotedEvent(*row)
 

@@ -34,7 +34,7 @@ class KnownCards:
         assert person is not None
         q, f, b = db.questions.c, db.facts.c, db.bodies.c
         journal.flush(connection)
-        theirs = sa.select(f.target).where(
+        theirs = db.by_index(sa.select(f.target), "person").where(
             f.stream == journal.stream,
             f.person == person,
             f.kind.in_((Kind.ANSWER, Kind.VOTE, Kind.KNOWN)),
@@ -67,7 +67,7 @@ class KnownCards:
         if person is None:
             return [], []
         journal.flush(connection)
-        found = sa.select(f.number, f.kind, f.answer).where(
+        found = db.by_index(sa.select(f.number, f.kind, f.answer), "target").where(
             f.stream == journal.stream,
             f.target == target,
             f.person == person,
@@ -93,6 +93,18 @@ class KnownCards:
 
     def was_given(self, connection: Connection, target: int, by: str) -> bool:
         return target not in self.journal.queue and bool(self._facts(connection, target, by)[0])
+
+    def set_aside(
+        self, connection: Connection, kind: Kind, target: int, by: str, state: str
+    ) -> Answered | None:
+        """Somebody skips a known card, like any other; None if it is none."""
+        known = self.waiting(connection, target, by)
+        if known is None:
+            return None
+        person = self.journal.person(connection, by)
+        number = self.journal.note(kind, None, target=target, person=person, answer=known)
+        self.leases.end(target, by)
+        return Answered(number, target, state, False)
 
     def answer(
         self, connection: Connection, target: int, label: Label, by: str, known: int | None

@@ -166,13 +166,14 @@ class OpenQuestions:
         self, connection: Connection, stream: int, history: History, numbers: list[int]
     ) -> None:
         f = db.facts.c
-        columns = (f.number, f.time, f.margin, f.digest, f.data)
+        about = (f.number, f.time, f.margin, f.digest, f.data)
         for number, time, margin, digest, data in connection.execute(
-            sa.select(*columns).where(f.stream == stream, f.number.in_(numbers))
+            sa.select(*about).where(f.stream == stream, f.number.in_(numbers))
         ).all():
             group = json.loads(data).get("group") if data else None
             self.add(OpenQuestion(number, time, abs(margin or 0.0), digest, group))
-        acts = sa.select(f.number, f.kind, f.target, f.answer, f.person, f.label).where(
+        columns = (f.number, f.kind, f.target, f.answer, f.person, f.label)
+        acts = db.by_index(sa.select(*columns), "target").where(
             f.stream == stream,
             f.target.in_(numbers),
             f.kind.in_((Kind.SKIP, Kind.UNSURE, Kind.VOTE, Kind.UNDONE)),

@@ -212,7 +212,7 @@ class Past:
     def recovered(self, connection: Connection, replayer: Replayer) -> None:
         """A recovery has replayed the journal with every change in it; the rows must say so."""
         f = db.facts.c
-        swaps = sa.select(sa.func.max(f.target)).where(
+        swaps = db.by_index(sa.select(sa.func.max(f.target)), "kind").where(
             f.stream == self.journal.stream, f.kind == Kind.SWAPPED
         )
         contained = connection.scalar(swaps) or 0
@@ -314,7 +314,7 @@ class Past:
         if row.label is not None:  # it came with its event
             self._check_reach(connection, target)
             return target, target
-        answers = sa.select(sa.func.max(f.number)).where(
+        answers = db.by_index(sa.select(sa.func.max(f.number)), "target").where(
             here, f.target == target, f.kind == Kind.ANSWER, f.key.is_not(None)
         )
         answer = (
@@ -324,7 +324,9 @@ class Past:
             raise Refused(AnswerError(f"correct: the event of fact {target} has no answer yet."))
         if answer in journal.held:
             return answer, 0
-        applied = sa.select(f.number).where(here, f.kind == Kind.APPLIED, f.answer == answer)
+        applied = db.by_index(sa.select(f.number), "target").where(
+            here, f.target == target, f.kind == Kind.APPLIED, f.answer == answer
+        )
         since = connection.scalar(applied)
         assert since is not None  # an answer is held or applied
         self._check_reach(connection, since)

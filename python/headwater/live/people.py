@@ -24,11 +24,15 @@ def people_status(connection: Connection, stream: int) -> list[PersonStatus]:
     here = f.stream == stream
     undone = set(
         connection.scalars(
-            sa.select(f.answer).where(here, f.kind.in_((Kind.UNDONE, Kind.RETRACTION)))
+            db.by_index(sa.select(f.answer), "kind").where(
+                here, f.kind.in_((Kind.UNDONE, Kind.RETRACTION))
+            )
         )
     )
-    given = sa.select(f.number, f.kind, f.time, f.target, f.answer, f.person, f.label).where(
+    columns = (f.number, f.kind, f.time, f.target, f.answer, f.person, f.label)
+    given = db.by_index(sa.select(*columns), "kind").where(
         here,
+        f.kind.in_((Kind.ANSWER, Kind.VOTE)),
         f.person.is_not(None),
         sa.or_(sa.and_(f.kind == Kind.ANSWER, f.answer.is_(None)), f.kind == Kind.VOTE),
     )

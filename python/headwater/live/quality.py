@@ -111,7 +111,7 @@ def _first(connection: Connection, stream: int, window: QualityWindow | None, no
         return 1
     if window == "reset":
         f = db.facts.c
-        resets = sa.select(sa.func.max(f.number)).where(
+        resets = db.by_index(sa.select(sa.func.max(f.number)), "kind").where(
             f.stream == stream,
             sa.or_(f.kind == Kind.LEARNER, (f.kind == Kind.SETTINGS) & (f.data == RESET)),
         )
@@ -148,7 +148,7 @@ class _Reading:
         lowest = sa.case((f.rate.is_(None), sa.literal(floor)), else_=share * f.rate)
         self.is_reached = (f.probability > 0) & (f.probability >= lowest)
         self.labels: dict[int, Label | None] = {}
-        applied = sa.select(f.number, f.target, f.answer, f.label).where(
+        applied = db.by_index(sa.select(f.number, f.target, f.answer, f.label), "kind").where(
             f.stream == stream, f.kind == Kind.APPLIED, f.target >= first
         )
         for number, target, answer, label in connection.execute(applied):

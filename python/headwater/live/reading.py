@@ -257,17 +257,17 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
 def _taken_back(connection: Connection, stream: int, history: History) -> int:
     """Labels that were learned, and are not in the model any more."""
     f = db.facts.c
+    here = f.stream == stream
     gone = sorted(history.removed | history.retracted)
-    found = set()
+    if not gone:
+        return 0
+    applied = db.by_index(sa.select(f.target, f.answer), "kind")
+    rows = connection.execute(applied.where(here, f.kind == Kind.APPLIED))
+    count = sum(target in history.removed or answer in history.retracted for target, answer in rows)
+    told = sa.select(sa.func.count()).where(here, f.kind == Kind.EVENT, f.label.is_not(None))
     for start in range(0, len(gone), PAGE):
-        some = gone[start : start + PAGE]
-        told = (f.kind == Kind.EVENT) & f.label.is_not(None) & f.number.in_(some)
-        applied = (f.kind == Kind.APPLIED) & (f.target.in_(some) | f.answer.in_(some))
-        rows = sa.select(f.number, f.target, f.answer).where(f.stream == stream, told | applied)
-        for number, target, answer in connection.execute(rows):
-            if target is None or target in history.removed or answer in history.retracted:
-                found.add(number)
-    return len(found)
+        count += connection.scalar(told.where(f.number.in_(gone[start : start + PAGE]))) or 0
+    return count
 
 
 def news(

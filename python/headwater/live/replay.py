@@ -125,7 +125,7 @@ class History:
         c = db.facts.c
         first = sa.select(db.streams.c.learner).where(db.streams.c.stream == stream)
         columns = (c.number, c.kind, c.target, c.answer, c.since, c.label, c.data)
-        found = sa.select(*columns).where(
+        found = db.by_index(sa.select(*columns), "kind").where(
             c.stream == stream, c.kind.in_(CHANGES), c.since.is_not(None)
         )
         changes = [
@@ -174,7 +174,7 @@ class Replayer:
         self._connection = connection
         self._names = names or read_names(connection, self.stream)
         c = db.facts.c
-        applied = sa.select(c.target).where(
+        applied = db.by_index(sa.select(c.target), "kind").where(
             c.stream == self.stream, c.kind == Kind.APPLIED, c.number > self.position
         )
         self._labelled = set(connection.scalars(applied))

@@ -18,7 +18,7 @@ from headwater.live import database as db
 from headwater.live import follower
 from headwater.live.follower import Made
 from headwater.live.journal import WAITING, Journal
-from headwater.live.replay import History, Kind
+from headwater.live.replay import History, Kind, first_fact
 from headwater.live.snapshots import Snapshot
 from headwater.live.weights import Heaviest, add_weights
 from headwater.live.writer import Call, ClosedError, Refused
@@ -157,15 +157,10 @@ class SnapshotMaker:
         which the oldest kept events can be replayed.
         """
         journal = self.journal
-        f = db.facts.c
         horizon = journal.now - journal.settings.keep_events
-        events = (f.stream == journal.stream) & (f.kind == Kind.EVENT)
-        oldest = connection.scalar(
-            sa.select(sa.func.min(f.number)).where(events, f.time >= horizon)
-        )
         listed = journal.snapshots.listed(connection, journal.stream)
         facts = [one.fact for one in listed]
-        reach = journal.head + 1 if oldest is None else oldest
+        reach = first_fact(connection, journal.stream, horizon)
         base = next((fact for fact in facts if fact < reach), 0)
         kept: list[int] = []
         for fact in facts:

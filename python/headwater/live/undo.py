@@ -16,6 +16,8 @@ from headwater.live.writer import Refused
 
 ACTS = (Kind.ANSWER, Kind.VOTE, Kind.SKIP, Kind.UNSURE, Kind.REMOVAL)
 """What people do."""
+OF_KNOWN = (Kind.VOTE, Kind.SKIP, Kind.UNSURE)
+"""What they do with a card whose answer is known: then the fact names the card's."""
 
 
 class Undo:
@@ -33,30 +35,33 @@ class Undo:
         journal, f = self.journal, db.facts.c
         journal.flush(connection)
         person = journal.people.get(by)
-        acts = sa.select(f.number, f.kind, f.target, f.answer).where(
+        nothing = AnswerError(f"undo: there is nothing of {by} today that can be undone.")
+        if person is None:
+            raise Refused(nothing)
+        acts = db.by_index(sa.select(f.number, f.kind, f.target, f.answer), "person").where(
             f.stream == journal.stream,
             f.person == person,
             f.time >= since,
             f.kind.in_(ACTS),
             f.data.is_(None),  # what settles a dispute is not undone
-            sa.or_(f.answer.is_(None), f.kind == Kind.VOTE),
+            sa.or_(f.answer.is_(None), f.kind.in_(OF_KNOWN)),
         )
         if question is not None:
             acts = acts.where(f.target == question)
         found = False
         for row in connection.execute(acts.order_by(f.number.desc()).limit(10_000)):
             found = True
-            if person is not None and not self._is_undone(connection, row.target, row.number):
+            if not self._is_undone(connection, row.target, row.number):
                 undo = self._undo(connection, Kind(row.kind), row, by, person)
                 if undo is not None:
-                    known = row.kind == Kind.VOTE and row.answer is not None
+                    known = row.kind in OF_KNOWN and row.answer is not None
                     if known or self._is_free(connection, undo.question, by):
                         self.leases.give(undo.question, by, journal.settings.desk.lease_seconds)
                     return undo
         if question is not None and found:
             state, _ = journal.question(connection, question)
             return Answered(question, question, state, True)
-        raise Refused(AnswerError(f"undo: there is nothing of {by} today that can be undone."))
+        raise Refused(nothing)
 
     def _is_free(self, connection: Connection, number: int, by: str) -> bool:
         """Whether a card can be this person's again, or others have answered or hold it."""
@@ -70,7 +75,7 @@ class Undo:
 
     def _is_undone(self, connection: Connection, target: int, number: int) -> bool:
         f = db.facts.c
-        found = sa.select(f.number).where(
+        found = db.by_index(sa.select(f.number), "target").where(
             f.stream == self.journal.stream,
             f.target == target,
             f.answer == number,
@@ -107,7 +112,7 @@ class Undo:
         connection.execute(sa.update(db.facts).where(vote).values(key=None))  # it may come again
         columns = {"target": row.target, "answer": row.number, "person": person}
         number = journal.note(Kind.UNDONE, None, **columns)
-        if kind is Kind.VOTE and row.answer is not None:
+        if row.answer is not None:  # the card was known
             return Answered(number, row.target, state, False)
         if kind is Kind.VOTE and state in ANSWERED:
             return self._reopen(connection, row, by, answer)
@@ -146,7 +151,7 @@ class Undo:
 
     def _following(self, connection: Connection, kind: Kind, number: int) -> list[tuple[int, int]]:
         f, journal = db.facts.c, self.journal
-        found = sa.select(f.number, f.target).where(
+        found = db.by_index(sa.select(f.number, f.target), "kind").where(
             f.stream == journal.stream, f.kind == kind, f.number > number, f.answer == number
         )
         following = []

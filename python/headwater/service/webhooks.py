@@ -166,13 +166,25 @@ class Webhooks:
             await self._move(hook.id, found=finding.number)
 
     async def _move(self, id: str, **moved: int) -> None:
-        """Keep how far it is; the writer of the stream may have to be waited for."""
+        """Keep how far it is, also when it is stopped now: else it would be told again.
+
+        It is written beside the event loop, as the writer of the stream may have to be waited for.
+        """
         hook = self._hooks.get(id)
-        if hook is not None:
-            moving = self._hooks[id] = msgspec.structs.replace(hook, **moved)
-            await run_in_threadpool(self._records.write, "webhook", id, moving)
-            if id not in self._hooks:  # it was removed meanwhile
-                await run_in_threadpool(self._records.delete, "webhook", id)
+        if hook is None:
+            return
+        moving = self._hooks[id] = msgspec.structs.replace(hook, **moved)
+        writing = asyncio.ensure_future(run_in_threadpool(self._write, id, moving))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await writing
+            raise
+
+    def _write(self, id: str, hook: Webhook) -> None:
+        self._records.write("webhook", id, hook)
+        if id not in self._hooks:  # it was removed meanwhile
+            self._records.delete("webhook", id)
 
     async def _deliver(
         self, client: httpx2.AsyncClient, hook: Webhook, kind: str, data: dict[str, Any]
