@@ -167,6 +167,7 @@ def test_the_commands_of_a_live_stream(tmp_path: Path, monkeypatch: pytest.Monke
     run = ("run", "events.jsonl", "--db", "plant.db", "--json")
     assert json.loads(headwater(*run)) | {"learner": ""} == {
         **{"learner": "", "events": 60, "new": 60, "labels": 15, "refused": 0, "stopped": False},
+        "skipped": 0,
         "asked": model_asked("plant.db"),
     }
     assert json.loads(headwater(*run))["new"] == 0  # run again to continue

@@ -8,8 +8,11 @@ is not known.
 
 import os
 import random
+from array import array
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import sqlalchemy as sa
 
 from headwater.errors import AnswerError, JournalError, LabelError, ParameterError, StepError
@@ -83,6 +86,9 @@ def what_if(
     coin, rated = random.Random(seed).random, takes_rate(learner)
     estimate = ErrorEstimate()
     decisions: dict[int, Any] = {}
+    chances = array("d")  # of events that came without a label, and counted
+    wrong: dict[int, bool] = {}  # where a question was answered
+    questions_asked = 0
     events = labels = unasked = wished = 0
     with Reader(url, stream) as reader, reader.database.reading() as connection:
         number = reader.number
@@ -137,23 +143,38 @@ def what_if(
                     labels += _learn(learner, decision, given)
                     if counts:
                         estimate.update(1.0, True, decision.prediction != given)
-                elif asks:
-                    decisions[fact] = (decision, p, counts)
-                    if counts:
-                        estimate.update(p, True, None)
-                elif counts:
-                    estimate.update(p, False, None)
+                    continue
+                if asks:
+                    decisions[fact] = (decision, len(chances) if counts else None)
+                if counts:
+                    chances.append(p)
+                    questions_asked += asks
             elif kind == Kind.APPLIED and target in decisions and answer not in history.retracted:
-                decision, p, counts = decisions.pop(target)
+                decision, place = decisions.pop(target)
                 given = history.label(fact, answer, label)
                 assert given is not None
                 labels += _learn(learner, decision, given)
-                if counts:
-                    estimate.answer(p, decision.prediction != given)
+                if place is not None:
+                    wrong[place] = decision.prediction != given
+    _count(estimate, chances, wrong, questions_asked)
     known = estimate.answers > 0 and unasked <= MOST_UNASKED * max(1, wished)
     error = estimate.value if known else None
     interval = estimate.interval if known else None
     return WhatIf(learner, events, labels, unasked, wished, error, interval)
+
+
+def _count(
+    estimate: ErrorEstimate, chances: Sequence[float], wrong: Mapping[int, bool], asked: int
+) -> None:
+    """Count events; questions that nobody has answered say nothing, as in `quality`."""
+    p = np.asarray(chances)
+    if len(wrong) < asked:
+        p = p * ((len(wrong) + 1) / (asked + 1))
+    known = np.zeros(len(p), dtype=bool)
+    e = np.zeros(len(p), dtype=bool)
+    known[list(wrong)] = True
+    e[list(wrong)] = list(wrong.values())
+    estimate.update_many(p, known, e)
 
 
 def _learn(learner: Learner, decision: Any, label: Any) -> bool:
