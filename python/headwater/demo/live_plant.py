@@ -142,6 +142,7 @@ class LivePlant:
         self._first = int((plant.times < plant.times[0] + first_days * DAY).sum())
         self.events = BusyPlant(plant, self._first, seed)
         self._sent = 0
+        self._left = 0
         self._truth: dict[int, bool] = {}
         self._thread = threading.Thread(target=self._run, name="plant")
         self.failure: Exception | None = None
@@ -178,8 +179,8 @@ class LivePlant:
             if self.stop.is_set():
                 return
             self._sent += len(several)
-            self._receive(several, start)
-            self._answer_all(several[-1][0])
+            asked = self._receive(several, start)
+            self._answer_all(asked, several[-1][0])
         self.begun()
         begun = time.time()
         for i, (event, incident) in events:
@@ -188,8 +189,12 @@ class LivePlant:
                 return
             self._receive([(i, (event, incident))], start)
 
-    def _receive(self, sent: list[tuple[int, tuple[Event, bool]]], start: float) -> None:
-        """Send events; the plant's clock shows `start` with the first that is not sent at once."""
+    def _receive(self, sent: list[tuple[int, tuple[Event, bool]]], start: float) -> list[int]:
+        """Send events, and return the questions about them.
+
+        The plant's clock shows `start` with the first that is not sent at once.
+        """
+        asked = []
         times, first = self.plant.times, self._first
         ahead = [start + float(times[i] - times[first]) for i, _ in sent]
         receipts = self.loop.receive_many(
@@ -200,6 +205,8 @@ class LivePlant:
                 raise receipt
             if receipt.question is not None:
                 self._truth[receipt.question] = incident
+                asked.append(receipt.question)
+        return asked
 
     def _name(self, i: int) -> str:
         return f"reading {i + 1}"
@@ -217,28 +224,29 @@ class LivePlant:
                 self._answer(hour)
         return True
 
-    def _answer_all(self, event: int) -> None:
-        """In the first days experts answer at once, and on the last of them leave some cards."""
+    def _answer_all(self, asked: list[int], event: int) -> None:
+        """In the first days experts answer at once; on the last of them they leave some cards."""
         last_day = self.plant.times[event] > self.plant.times[self._first] - DAY
-        left = LEFT if last_day else 0
-        while self.loop.desk.waiting() > left and self._answer_as(self._coin.choice(EXPERTS)):
-            pass
-        self.loop.apply()  # minutes pass until the next events; here they do not
+        for question in asked:
+            if last_day and self._left < LEFT and self._coin.random() < LEFT / PER_DAY:
+                self._left += 1
+                continue
+            expert = self._coin.choice(EXPERTS)
+            self.loop.answer(question, self._said(question, expert), by=expert.name)
+        if asked:
+            self.loop.apply()  # minutes pass until the next events; here they do not
+
+    def _said(self, question: int, expert: Expert) -> bool:
+        """What an expert says: the truth, but for an error now and then."""
+        return self._truth[question] != (self._coin.random() < expert.error)
 
     def _answer(self, hour: float) -> None:
         working = [one for one in EXPERTS if one.works(hour)]
         if working and self.loop.desk.waiting() > LEFT:
             self._answer_as(self._coin.choice(working))
 
-    def _answer_as(self, expert: Expert) -> bool:
-        """Answer one card; whether there was one."""
-        cards = self.loop.desk.lease(expert.name, 1)
-        for card in cards:
-            truth = self._truth.get(card.question)
-            if truth is None:
-                self.loop.desk.release(card, by=expert.name)
-                return False
-            said = truth if self._coin.random() >= expert.error else not truth
+    def _answer_as(self, expert: Expert) -> None:
+        """Answer one card, if there is one."""
+        for card in self.loop.desk.lease(expert.name, 1):
             with suppress(AnswerError):  # a visitor was quicker
-                self.loop.desk.answer(card, said, by=expert.name)
-        return bool(cards)
+                self.loop.desk.answer(card, self._said(card.question, expert), by=expert.name)
