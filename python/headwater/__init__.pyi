@@ -17,6 +17,7 @@ from .learners.python_learner import PythonLearner
 from .learners.regression import PARegressor
 from .learners.second_order import SEL2
 from .learners.spring import Spring
+from .learners.sweep_files import sweep
 from .register import FeatureFinding, FeatureLife, Register
 from .rules import query, scale, sparsify, update
 from .service.notebook import label_frame
@@ -73,6 +74,7 @@ __all__ = [
     "scale",
     "sparsify",
     "streams",
+    "sweep",
     "testing",
     "update",
 ]

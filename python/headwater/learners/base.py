@@ -6,6 +6,7 @@ The methods for one event are those of the core; this module adds batches, state
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -127,7 +128,7 @@ class Learner(_core.Learner):
             track=self.track,
         )
 
-    @property
+    @cached_property
     def task(self) -> Task:
         """What it predicts: "binary" (two classes), "multiclass" (several), "regression" (numbers).
 
@@ -328,8 +329,8 @@ class Learner(_core.Learner):
         >>> run.events, run.mistakes, model.weights()
         (2, 1, {'rain': 1.0})
         """
-        opened = _opened(file, format, label, id, columns, on_error)
-        return self._run_file(opened, columns, False, decisions, progress)
+        events = opened(file, format, label, id, columns, on_error)
+        return self._run_file(events, columns, False, decisions, progress)
 
     def learn_file(
         self,
@@ -360,8 +361,8 @@ class Learner(_core.Learner):
         >>> run.events, run.labelled, run.learned
         (2, 1, 1)
         """
-        opened = _opened(file, format, label, id, columns, on_error)
-        return self._run_file(opened, columns, True, decisions, progress)
+        events = opened(file, format, label, id, columns, on_error)
+        return self._run_file(events, columns, True, decisions, progress)
 
     def _run_file(
         self,
@@ -371,9 +372,9 @@ class Learner(_core.Learner):
         decisions: str | os.PathLike[str] | None,
         progress: Callable[[FileRun], object] | None,
     ) -> FileRun:
-        report = None if progress is None else lambda *told: progress(_file_run(*told))
+        report = None if progress is None else lambda *told: progress(file_run(*told))
         written = None if decisions is None else os.fspath(decisions)
-        run = _file_run(*self._simulate_file(file.source(), every_label, written, report))
+        run = file_run(*self._simulate_file(file.source(), every_label, written, report))
         if columns is not None:
             self._keep_columns(dataclasses.replace(columns, units=dict(run.units)))
         return run
@@ -684,7 +685,7 @@ class Classifier(Learner, abstract=True):
     classes: Annotated[Sequence[Label], CLASSES] | None = None
 
 
-def _opened(
+def opened(
     file: EventFile | str | os.PathLike[str],
     format: Format | None,
     label: str | None,
@@ -701,7 +702,7 @@ def _opened(
     return file
 
 
-def _file_run(
+def file_run(
     counts: tuple[Any, ...],
     problems: list[str],
     findings: list[tuple[str, str, int, int, str]],

@@ -78,6 +78,7 @@ impl FeatureTable {
     }
 
     /// Note that an event of this round was learned, with these features.
+    #[inline]
     pub fn note_learned(&mut self, ids: impl Iterator<Item = FeatureId>, round: u64) {
         for id in ids {
             self.history[id as usize].note(round);

@@ -157,6 +157,7 @@ impl Labels {
         if self.is_multiclass() { self.classes.len() } else { 1 }
     }
 
+    #[inline]
     pub fn read(&self, label: &Label) -> Result<ParsedLabel, Error> {
         match self.form {
             LabelForm::Open => {
@@ -189,6 +190,7 @@ impl Labels {
     }
 
     /// Learn a label: adopt its form, and add it to the classes if it is a new one.
+    #[inline]
     pub fn learn(&mut self, parsed: &ParsedLabel, label: &Label) {
         self.form = parsed.form;
         if self.is_multiclass() && parsed.target == Target::Class(self.classes.len()) {

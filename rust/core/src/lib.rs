@@ -52,7 +52,7 @@ pub use learner::prediction_writer::PredictionWriter;
 pub use learner::register_batch::observe_batch;
 pub use learner::report::Report;
 pub use learner::{Config, Learner, Part};
-pub use learner::{batch, delta, snapshot};
+pub use learner::{batch, delta, snapshot, sweep};
 pub use model::ModelConfig;
 pub use model::dual_logistic::DualLogisticConfig;
 pub use model::example::CachedProducts;

@@ -4,6 +4,8 @@
 //! Nothing in this file runs Python code or releases the GIL, so nothing can change the dict while it is
 //! read. A value that only Python code can turn into a number ends the reading.
 
+use std::mem::MaybeUninit;
+
 use headwater_core::Name;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -83,7 +85,7 @@ const AHEAD: usize = 32;
 /// [`PlainValue`]: it is infinite, of another type, or beyond the floats.
 pub fn visit_items<'py>(dict: &Bound<'py, PyDict>, visitor: &mut impl ItemVisitor<'py>) -> bool {
     let mut items = DictItems { dict: dict.as_ptr(), position: 0 };
-    let mut pointers = [(std::ptr::null_mut(), std::ptr::null_mut()); AHEAD];
+    let mut pointers = [const { MaybeUninit::uninit() }; AHEAD];
     loop {
         let mut count = 0;
         while count < AHEAD {
@@ -92,12 +94,13 @@ pub fn visit_items<'py>(dict: &Bound<'py, PyDict>, visitor: &mut impl ItemVisito
             let Some((name, value)) = (unsafe { items.next() }) else { break };
             visitor.ahead(name.cast_const());
             call_for(value.cast_const());
-            pointers[count] = (name, value);
+            pointers[count].write((name, value));
             count += 1;
         }
-        for &(name, value) in &pointers[..count] {
-            // SAFETY: name and value are alive, because the unchanged dict holds them.
+        for pointers in &pointers[..count] {
+            // SAFETY: so many were written, and name and value are alive, because the unchanged dict holds them.
             let (name, value) = unsafe {
+                let (name, value) = pointers.assume_init();
                 let Some(value) = plain_value(dict.py(), value) else { return false };
                 (Borrowed::from_ptr(dict.py(), name), value)
             };

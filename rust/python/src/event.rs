@@ -19,6 +19,9 @@ pub struct PyEvent {
     pub texts: Vec<TextValue>,
 }
 
+/// Objects of an event, which nobody needs any more.
+type Objects = (Vec<(u32, EventKey)>, Vec<TextValue>);
+
 /// A text that an event gave as a value; as a feature it is part of the name of an indicator.
 pub struct TextValue {
     pub position: usize,
@@ -53,6 +56,14 @@ struct NoIds;
 impl FindId<'_> for NoIds {}
 
 impl PyEvent {
+    /// Take the objects out of it, if it holds any.
+    pub fn take_objects(&mut self) -> Option<Objects> {
+        if self.kept.is_empty() && self.texts.is_empty() {
+            return None;
+        }
+        Some((std::mem::take(&mut self.kept), std::mem::take(&mut self.texts)))
+    }
+
     /// Read a mapping from feature name to value; all names are kept.
     pub fn read(x: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut event = Self::default();

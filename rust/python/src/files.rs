@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use headwater_core as core;
 use headwater_core::Names;
 use headwater_core::OwnedName;
-use headwater_core::readers::Reader;
 use headwater_core::readers::options::{Format, OnError, Options};
 use headwater_core::readers::record::{Id, RawCell, Record};
 use headwater_core::readers::record_table::RecordTable;
+use headwater_core::readers::{Reader, Skips};
 use headwater_core::{DecisionWriter, Output, Progress, RunCounts};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -89,13 +89,13 @@ pub type FileRun = (
     Vec<(String, String)>,
 );
 
-/// `at_end`: nothing more is read.
-pub fn file_run(run: &RunCounts, reader: &Reader, at_end: bool) -> FileRun {
-    let problems = reader.problems().to_vec();
+/// `skips` are the lines that the learner could not use, `at_end`: nothing more is read.
+pub fn file_run(run: &RunCounts, skips: &Skips, reader: &Reader, at_end: bool) -> FileRun {
+    let problems = skips.problems.clone();
     let findings = reader.findings(at_end).into_iter().map(finding_parts).collect();
     let units = reader.units().to_vec();
     let RunCounts { events, labelled, mistakes, absolute_error, asked, learned } = *run;
-    let (skipped, bytes) = (reader.skipped(), reader.bytes());
+    let (skipped, bytes) = (skips.count, reader.bytes());
     let counts = (events, labelled, mistakes, absolute_error, asked, learned, skipped, bytes);
     (counts, problems, findings, units)
 }
@@ -118,9 +118,19 @@ impl<'a> ProgressWatch<'a> {
             self.stopped = Python::attach(|py| {
                 py.check_signals()?;
                 let Some(progress) = self.progress else { return Ok(()) };
-                progress.call1(py, file_run(now.run, now.reader, false)).map(|_| ())
+                progress
+                    .call1(py, file_run(now.run, &now.reader.skips, now.reader, false))
+                    .map(|_| ())
             })
             .err();
+        }
+        self.stopped.is_none()
+    }
+
+    /// The same of a run that reports nothing.
+    pub fn goes_on(&mut self) -> bool {
+        if self.is_time(false) {
+            self.stopped = Python::attach(|py| py.check_signals()).err();
         }
         self.stopped.is_none()
     }

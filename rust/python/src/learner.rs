@@ -58,6 +58,10 @@ type TraceArrays<'py> = (
 );
 
 impl Learner {
+    pub fn lock(&self) -> &LearnerLock {
+        &self.guarded
+    }
+
     /// Run `f` on the core. Waits with the GIL released if a batch is running. `f` creates no
     /// Python objects, because that may run a finalizer that needs the core as well.
     pub fn with<T>(
@@ -115,6 +119,7 @@ impl Learner {
     }
 
     /// The same on an event whose names are looked up first.
+    #[inline(always)]
     fn on_event<T>(
         &self,
         x: &Bound<'_, PyAny>,
@@ -122,14 +127,14 @@ impl Learner {
     ) -> PyResult<T> {
         let py = x.py();
         let mut held = self.hold(py)?;
-        let mut event = std::mem::take(&mut held.inner().map_err(raise)?.event);
+        let mut event = held.inner().map_err(raise)?.event.take().unwrap_or_default();
         let plain = match (x.cast_exact::<PyDict>(), held.inner()) {
             (Ok(dict), Ok(inner)) => inner.read_dict(dict, &mut event),
             _ => false,
         };
         if !plain {
             drop(held); // for reading this may run Python code
-            event = PyEvent::read_mapping(x)?;
+            *event = PyEvent::read_mapping(x)?;
             held = self.hold(py)?;
         }
         let result = held.inner().and_then(|inner| {
@@ -139,9 +144,9 @@ impl Learner {
             }
             f(inner, &mut event)
         });
-        let objects = (std::mem::take(&mut event.kept), std::mem::take(&mut event.texts));
+        let objects = event.take_objects();
         if let Ok(inner) = held.inner() {
-            inner.event = event;
+            inner.event = Some(event);
         }
         drop(held); // before the last reference to an object is given back, which may run Python code
         drop(objects);
@@ -428,16 +433,19 @@ impl Learner {
             reserve: reserve.map(|one| read_outcome(one, "reserve")).transpose()?,
         };
         let py = x.py();
-        let (label, mut decision) = self.on_event(x, |inner, event| {
+        let mut decision = None; // made where it stays: it is large
+        let label = self.on_event(x, |inner, event| {
             let values = event.buffer.features.iter().map(|feature| feature.value);
             let given = inner.core.is_scaled().then(|| values.collect());
             let names = KeptNames { py, kept: &event.kept };
             let decided = inner.core.decide_told(&mut event.buffer, &names, told)?;
             let label = inner.core.prediction(decided.class, decided.margin);
             let maker = (inner.core.identity(), inner.whose(), inner.core.learned());
-            let book = inner.name_cache.book.clone();
-            Ok((label, Decision::new(decided, event, book, given, maker, py.None())))
+            let book = inner.book.clone();
+            decision = Some(Decision::new(decided, event, book, given, maker, py.None()));
+            Ok(label)
         })?;
+        let Some(mut decision) = decision else { unreachable!("without an error it was made") };
         if let Some(label) = &label {
             decision.prediction = label_to_python(py, label)?.unbind();
         }
@@ -502,7 +510,7 @@ impl Learner {
                 let whose = inner.whose();
                 let LockedLearner { core, event, .. } = inner;
                 let decided = decision.known_to(core)?;
-                let event = &mut event.buffer;
+                let event = &mut event.get_or_insert_default().buffer;
                 decision.fill(event, whose);
                 let all = decision.all_names(py, whose);
                 let kept = all.as_deref().unwrap_or(decision.kept_names());
@@ -523,7 +531,7 @@ impl Learner {
     fn _explain<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<ExplanationParts<'py>> {
         let py = x.py();
         let (label, parts, decided, details, keys) = self.on_event(x, |inner, event| {
-            let keys = inner.name_cache.book.keys(py, &event.kept, &event.buffer.features);
+            let keys = inner.book.keys(py, &event.kept, &event.buffer.features);
             inner.core.transform(&mut event.buffer)?;
             let (parts, decided) = inner.core.explain(&event.buffer)?;
             let label = inner.core.prediction(decided.class, decided.margin);
@@ -729,7 +737,7 @@ impl Learner {
         });
         match watch.stopped.or_else(|| taken(&python_error)) {
             Some(error) => Err(error),
-            None => result.map(|()| file_run(&run, &reader, true)).map_err(raise),
+            None => result.map(|()| file_run(&run, &reader.skips, &reader, true)).map_err(raise),
         }
     }
 

@@ -27,6 +27,7 @@ mod register;
 mod replica;
 mod role_reader;
 mod scalars;
+mod sweep;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -68,5 +69,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replica::absorb_reports, module)?)?;
     module.add_function(wrap_pyfunction!(replica::write_delta, module)?)?;
     module.add_function(wrap_pyfunction!(replica::apply_delta, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::sweep_file, module)?)?;
     module.add_function(wrap_pyfunction!(split_model, module)?)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{
-    LockResult, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
+    Arc, LockResult, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
 };
 
 use headwater_core as core;
@@ -10,15 +10,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::event::PyEvent;
-use crate::name_cache::{NameCache, NameFinder};
+use crate::name_cache::{NameBook, NameCache, NameFinder};
 
 /// The core's learner, and an identity that no other learner has.
 pub struct LockedLearner {
     pub core: core::Learner,
     identity: u64,
-    pub name_cache: NameCache,
-    /// The event that it is called about; its memory is reused for the next.
-    pub event: PyEvent,
+    name_cache: NameCache,
+    /// Shared with the decisions.
+    pub book: Arc<NameBook>,
+    /// The event that it is called about, but while somebody has taken it; its memory is reused for the next.
+    pub event: Option<Box<PyEvent>>,
 }
 
 impl LockedLearner {
@@ -28,15 +30,15 @@ impl LockedLearner {
             core,
             identity: NEXT.fetch_add(1, Ordering::Relaxed),
             name_cache: NameCache::default(),
-            event: PyEvent::default(),
+            book: Arc::default(),
+            event: None,
         }
     }
 
     /// Read a dict with the ids of its names: see [`PyEvent::read_dict`].
     pub fn read_dict(&mut self, dict: &Bound<'_, PyDict>, event: &mut PyEvent) -> bool {
-        let book = self.name_cache.book.clone();
-        let mut finder = NameFinder::new(dict.py(), &self.core, &mut self.name_cache, &book);
-        event.read_dict(dict, &mut finder)
+        let Self { core, name_cache, book, .. } = self;
+        event.read_dict(dict, &mut NameFinder::new(dict.py(), core, name_cache, book))
     }
 
     /// Identifies whose ids a decision holds and since when: ids change when features are evicted.
@@ -119,12 +121,12 @@ impl LearnerLock {
 
     /// Give the learner another identity, because its feature ids have changed. Returns what was remembered of
     /// names, which the caller drops once the lock is free.
-    pub fn renew(&self, held: &mut HeldLearner<'_>) -> Option<NameCache> {
-        let LockedLearner { core, name_cache, .. } = held.guard.take()?;
+    pub fn renew(&self, held: &mut HeldLearner<'_>) -> Option<(NameCache, Arc<NameBook>)> {
+        let LockedLearner { core, name_cache, book, .. } = held.guard.take()?;
         let learner = LockedLearner::new(core);
         self.identity.store(learner.identity, Ordering::Relaxed);
         *held.guard = Some(learner);
-        Some(name_cache)
+        Some((name_cache, book))
     }
 
     /// Refuse to wait for what will never end.

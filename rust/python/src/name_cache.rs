@@ -4,7 +4,7 @@
 //! as a decoder of JSON makes it, is compared with the text that came behind the one before it last time. Nothing
 //! is cached if features can be evicted, because then ids change.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use headwater_core::{self as core, FeatureId, FeatureValue, Name, UNKNOWN};
 use pyo3::ffi;
@@ -77,7 +77,6 @@ pub struct NameCache {
     /// The last event that carried each id, to detect a name that an event has twice.
     last_event: Vec<u64>,
     events: u64,
-    pub book: Arc<NameBook>,
 }
 
 impl NameCache {
@@ -92,8 +91,9 @@ impl NameCache {
 
     /// Cache a text; `names` is the number of names that the learner knows.
     fn put(&mut self, text: Py<PyString>, id: FeatureId, names: usize) {
-        if self.places.len() < LARGEST && self.places.len() < names {
-            let size = names.next_power_of_two().clamp(SMALLEST, LARGEST);
+        // With twice as many places as names hardly any has to keep three of them.
+        let size = (2 * names).next_power_of_two().clamp(SMALLEST, LARGEST);
+        if self.places.len() < size {
             let mut places = Vec::new();
             places.resize_with(size, Default::default);
             let old = std::mem::replace(&mut self.places, places);

@@ -8,19 +8,28 @@ use crate::learner::event_buffer::EventBuffer;
 impl Learner {
     /// Give an event's new names the ids that they will get, in the sorted order of the names, and list their
     /// positions in `event.new`. Names that there is no room for keep `UNKNOWN`;
-    /// returns how many. [`Self::insert_names`] makes the names
-    /// known.
+    /// returns how many. [`Self::insert_names`] makes the names known.
+    #[inline(always)]
     pub(super) fn admit(
         &self,
         event: &mut EventBuffer,
         names: &(impl Names + ?Sized),
     ) -> Result<usize, Error> {
-        let EventBuffer { features, new, .. } = event;
-        new.clear();
-        let given = features.len();
-        if !features.iter().fold(false, |some, feature| some | (feature.id == UNKNOWN)) {
-            return Ok(0);
+        event.new.clear();
+        if event.features.iter().fold(false, |some, feature| some | (feature.id == UNKNOWN)) {
+            return self.admit_new(event, names);
         }
+        Ok(0)
+    }
+
+    #[inline(never)]
+    fn admit_new(
+        &self,
+        event: &mut EventBuffer,
+        names: &(impl Names + ?Sized),
+    ) -> Result<usize, Error> {
+        let EventBuffer { features, new, .. } = event;
+        let given = features.len();
         new.extend((0..given).filter(|&position| features[position].id == UNKNOWN));
         new.sort_unstable_by(|&a, &b| names.name(a).cmp(&names.name(b)));
         let all = new.len();
@@ -35,6 +44,7 @@ impl Learner {
     }
 
     /// Take the memory for the admitted names, so that making them known cannot fail.
+    #[inline(always)]
     pub(super) fn reserve_names(
         &mut self,
         event: &EventBuffer,
@@ -47,6 +57,7 @@ impl Learner {
     }
 
     /// Make the admitted names known.
+    #[inline]
     pub(super) fn insert_names(&mut self, new: &[usize], names: &(impl Names + ?Sized)) {
         for &position in new {
             self.table.insert(names.name(position));

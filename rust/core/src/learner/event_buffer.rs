@@ -23,7 +23,8 @@ pub struct EventBuffer {
     /// and whether they have yet to be counted.
     pub(super) untracked: bool,
     /// What the model uses, if that is not just the features: see [`Self::inputs`].
-    pub(super) expanded: Option<Vec<FeatureValue>>,
+    pub(super) expanded: Vec<FeatureValue>,
+    pub(super) is_expanded: bool,
 }
 
 impl EventBuffer {
@@ -41,7 +42,8 @@ impl EventBuffer {
 
     /// The event as the model uses it: the features, with a scaler a value and a presence of each, and the
     /// learner's own features at the end.
+    #[inline]
     pub fn inputs(&self) -> &[FeatureValue] {
-        self.expanded.as_deref().unwrap_or(&self.features)
+        if self.is_expanded { &self.expanded } else { &self.features }
     }
 }

@@ -1,7 +1,7 @@
 //! Eviction: which features are dropped when a learner has more than `max_features`. It runs after
 //! learning.
 
-use crate::capacity::EvictionPolicy;
+use crate::capacity::{Capacity, EvictionPolicy};
 use crate::event::FeatureId;
 use crate::learner::Learner;
 use crate::learner::event_buffer::EventBuffer;
@@ -11,12 +11,18 @@ impl Learner {
     /// Evict features if there are too many. The learner's own and those of the event that came last are kept:
     /// its features get their new ids. With a scaler features age from the last event that carried them, otherwise
     /// from the last such event that was learned.
+    #[inline]
     pub(super) fn evict(&mut self, event: &mut EventBuffer) {
-        let Some(capacity) = self.config.capacity else { return };
-        let (rows, names) = (self.table.len(), self.given_names());
-        if names <= capacity.most() {
-            return;
+        if let Some(capacity) = self.config.capacity
+            && self.given_names() > capacity.most()
+        {
+            self.evict_to(capacity, event);
         }
+    }
+
+    #[inline(never)]
+    fn evict_to(&mut self, capacity: Capacity, event: &mut EventBuffer) {
+        let (rows, names) = (self.table.len(), self.given_names());
         let now = self.scaler.as_ref().map_or(self.learned, RunningScaler::rounds);
         let last = |id: FeatureId| match &self.scaler {
             Some(scaler) => scaler.last(id),

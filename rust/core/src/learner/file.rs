@@ -87,11 +87,10 @@ impl Learner {
                 Ok(NextRecord::End) => return Ok(()),
                 Ok(NextRecord::Nothing) => continue,
                 Ok(NextRecord::Event { line, header }) => {
-                    let (places, texts) =
-                        (std::mem::take(&mut record.places), std::mem::take(&mut record.texts));
-                    let given = RecordNames { line, header, texts: &texts, places: &places };
-                    let step = pass.step(self, which, &mut record, &given, run, decisions);
-                    (record.places, record.texts) = (places, texts);
+                    std::mem::swap(&mut pass.event.features, &mut record.features);
+                    let Record { texts, places, .. } = &record;
+                    let given = RecordNames { line, header, texts, places };
+                    let step = pass.step(self, which, &record, &given, run, decisions);
                     step.map_err(|error| error.placed(&reader.here()))
                 }
                 Err(RecordError::Line(reason)) => Err(reader.error(RecordError::Line(reason))),
@@ -105,10 +104,7 @@ impl Learner {
             };
             match step {
                 Ok(()) => {}
-                Err(
-                    error @ (Error::File(_) | Error::Label(_) | Error::Step(_) | Error::Event(_)),
-                ) => reader.skip(error)?,
-                Err(error) => return Err(error),
+                Err(error) => reader.skips.take(error)?,
             }
         }
     }
@@ -140,12 +136,8 @@ impl Learner {
                 Err(Error::Interrupted) => continue, // the source is slow: ask again
                 Err(error) => return Err(error),
             };
-            match predicted {
-                Ok(()) => {}
-                Err(error @ (Error::File(_) | Error::Step(_) | Error::Event(_))) => {
-                    reader.skip(error)?;
-                }
-                Err(error) => return Err(error),
+            if let Err(error) = predicted {
+                reader.skips.take(error)?;
             }
         }
         Ok(())
@@ -153,15 +145,16 @@ impl Learner {
 }
 
 /// What a pass over a file keeps between events.
-struct Pass {
+pub(super) struct Pass {
     /// The form of the file's labels so far.
     labels: Labels,
     resolver: NameResolver,
-    event: EventBuffer,
+    /// Where the features of the next event are put.
+    pub(super) event: EventBuffer,
 }
 
 impl Pass {
-    fn new(learner: &Learner) -> Self {
+    pub(super) fn new(learner: &Learner) -> Self {
         Self {
             labels: learner.labels().clone(),
             resolver: NameResolver::default(),
@@ -169,11 +162,12 @@ impl Pass {
         }
     }
 
-    fn step(
+    /// Decide on the event of a record, whose features are in `self.event`, and learn its label.
+    pub(super) fn step(
         &mut self,
         learner: &mut Learner,
         which: LearnedLabels,
-        record: &mut Record,
+        record: &Record,
         given: &RecordNames<'_>,
         run: &mut RunCounts,
         decisions: &mut impl DecisionSink,
@@ -183,7 +177,6 @@ impl Pass {
             None => None,
         };
         let event = &mut self.event;
-        std::mem::swap(&mut event.features, &mut record.features);
         let resolved = self.resolver.find(learner, event, given, record.may_repeat);
         resolved.map_err(Error::File)?;
         let mut recorded = None;

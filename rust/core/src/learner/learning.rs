@@ -106,7 +106,7 @@ impl Learner {
 
     /// Learn an event that was decided on. Without a scaler its new names become known now; with one they became
     /// known when the event was observed, and names that are not known any more are left out.
-    #[inline]
+    #[inline(always)]
     pub(super) fn learn_decided(
         &mut self,
         event: &mut EventBuffer,
@@ -130,22 +130,13 @@ impl Learner {
                 self.expand(event);
             }
         }
-        let is_left_out = |feature: &FeatureValue| {
-            feature.id == UNKNOWN || (closed && !self.is_learned(feature.id))
-        };
         if closed {
-            left_out = event.features.iter().filter(|feature| is_left_out(feature)).count();
+            let all = event.features.iter();
+            left_out = all.filter(|feature| self.is_left_out(feature, closed)).count();
         }
         let mut learnable = None; // what is learned, if something is left out
         if left_out > 0 {
-            let EventBuffer { features, presence, summary, .. } = &*event;
-            let presence = presence.iter().copied().chain(std::iter::repeat(0.0));
-            let kept = features.iter().copied().zip(presence).filter(|(one, _)| !is_left_out(one));
-            let (features, presence) = kept.unzip();
-            let mut kept =
-                EventBuffer { features, presence, summary: *summary, ..EventBuffer::default() };
-            self.expand(&mut kept);
-            learnable = Some(kept);
+            learnable = Some(self.without_left_out(event, closed));
             context.products = None;
         }
         let (binary, positive) = (self.labels.is_binary(), parsed.target == Target::Class(1));
@@ -153,7 +144,7 @@ impl Learner {
         let negatives = self.negatives + u64::from(binary && !positive);
         let new = if event.pending || enters { event.new.len() } else { 0 };
         let example = Example {
-            features: learnable.as_ref().unwrap_or(event).inputs(),
+            features: learnable.as_deref().unwrap_or(event).inputs(),
             target: parsed.target,
             number: context.number,
             weight: context.weight,
@@ -176,7 +167,7 @@ impl Learner {
             self.commit(event, names);
         }
         let own = 0..self.own_names().len() as FeatureId;
-        let learned = &learnable.as_ref().unwrap_or(event).features;
+        let learned = &learnable.as_deref().unwrap_or(event).features;
         self.table.note_learned(learned.iter().map(|feature| feature.id), self.learned);
         self.table.note_learned(own, self.learned);
         self.refused += if closed { 0 } else { left_out as u64 };
@@ -186,7 +177,24 @@ impl Learner {
         Ok(())
     }
 
+    fn is_left_out(&self, feature: &FeatureValue, closed: bool) -> bool {
+        feature.id == UNKNOWN || (closed && !self.is_learned(feature.id))
+    }
+
+    #[inline(never)]
+    fn without_left_out(&self, event: &EventBuffer, closed: bool) -> Box<EventBuffer> {
+        let EventBuffer { features, presence, summary, .. } = event;
+        let presence = presence.iter().copied().chain(std::iter::repeat(0.0));
+        let all = features.iter().copied().zip(presence);
+        let (features, presence) = all.filter(|(one, _)| !self.is_left_out(one, closed)).unzip();
+        let mut kept =
+            EventBuffer { features, presence, summary: *summary, ..EventBuffer::default() };
+        self.expand(&mut kept);
+        Box::new(kept)
+    }
+
     /// Pass a label to the known labels, the query rule and the calibration.
+    #[inline(always)]
     fn learn_label(&mut self, parsed: &ParsedLabel, label: &Label, outcome: &Outcome, weight: f64) {
         self.labels.learn(parsed, label);
         self.query.on_learned(outcome.mistake);

@@ -25,6 +25,7 @@ pub mod report;
 mod resolve;
 pub mod snapshot;
 mod stepping;
+pub mod sweep;
 mod tracking;
 
 use crate::capacity::{Capacity, EvictionPolicy};
@@ -375,7 +376,7 @@ impl Learner {
         Ok(self.ask(features, scaled, Told::default())?.asked)
     }
 
-    #[inline]
+    #[inline(always)]
     fn ask(
         &mut self,
         features: &[FeatureValue],
@@ -395,6 +396,7 @@ impl Learner {
         Ok(decision)
     }
 
+    #[inline(always)]
     fn query_context(
         &self,
         score: &Score,
@@ -402,7 +404,7 @@ impl Learner {
         scaled: Scaled,
     ) -> Result<QueryContext, Error> {
         let squared_norm = if !self.query.uses_norm() {
-            0.0
+            0.0 // which most rules never look at
         } else if self.is_closed() || self.is_full() {
             squared_norm(&known(features))?
         } else {

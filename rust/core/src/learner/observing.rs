@@ -39,6 +39,7 @@ impl Learner {
 
     /// The same for an event of the stream, which the scaler counts. Its new names get their ids. Only
     /// [`Self::commit`] makes the names known and stores the new statistics.
+    #[inline(always)]
     pub(super) fn observe(
         &self,
         event: &mut EventBuffer,
@@ -46,6 +47,16 @@ impl Learner {
     ) -> Result<(), Error> {
         event.pending = false;
         self.before_tracking(event)?;
+        if self.scaler.is_some() {
+            self.scale(event, names)?;
+        } else {
+            event.new.clear();
+        }
+        self.expand(event);
+        Ok(())
+    }
+
+    fn scale(&self, event: &mut EventBuffer, names: &(impl Names + ?Sized)) -> Result<(), Error> {
         if let Some(scaler) = &self.scaler {
             self.admit(event, names)?;
             let EventBuffer { features, presence, stats, summary, .. } = &mut *event;
@@ -67,19 +78,20 @@ impl Learner {
                 }
             }
             event.pending = true;
-        } else {
-            event.new.clear();
         }
-        self.expand(event);
         Ok(())
     }
 
     /// Make the new names of an observed event known and store its statistics, unless that was done already.
     /// Evicts names if there are too many.
+    #[inline(always)]
     pub(super) fn commit(&mut self, event: &mut EventBuffer, names: &(impl Names + ?Sized)) {
-        if !std::mem::take(&mut event.pending) {
-            return;
+        if std::mem::take(&mut event.pending) {
+            self.commit_pending(event, names);
         }
+    }
+
+    fn commit_pending(&mut self, event: &mut EventBuffer, names: &(impl Names + ?Sized)) {
         self.insert_names(&event.new, names);
         self.model.set_rows(self.rows_of(self.table.len()));
         self.note_shown(event);
@@ -95,14 +107,18 @@ impl Learner {
 
     /// Fill in the inputs of an event whose features have their ids and their values. With a scaler a feature has
     /// two rows in the model, for its value and for its presence; a feature without an id has none.
+    #[inline(always)]
     pub fn expand(&self, event: &mut EventBuffer) {
-        let own = self.config.own;
-        if self.scaler.is_none() && own.names().is_empty() {
-            event.expanded = None;
-            return;
+        event.is_expanded = self.scaler.is_some() || !self.own_names().is_empty();
+        if event.is_expanded {
+            self.fill_inputs(event);
         }
+    }
+
+    fn fill_inputs(&self, event: &mut EventBuffer) {
+        let own = self.config.own;
         let EventBuffer { features, presence, summary, expanded, .. } = event;
-        let inputs = expanded.get_or_insert_default();
+        let inputs = expanded;
         let inputs_per_feature = self.inputs_per_feature();
         if self.scaler.is_some() {
             // Both are written, and what is not there is written over by the next: no branch per feature.

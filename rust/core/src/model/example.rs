@@ -20,6 +20,7 @@ pub struct Score {
 
 impl Score {
     /// A binary prediction by the sign of the margin.
+    #[inline]
     pub fn by_sign(margin: f64) -> Self {
         let class = Some(usize::from(margin > 0.0));
         Self { class, margin, confidence: margin.abs(), squared_norm: None }
@@ -99,6 +100,7 @@ impl Example<'_> {
     }
 
     /// ‖x‖²
+    #[inline]
     pub fn squared_norm(&self) -> Result<f64, Error> {
         match self.products.and_then(|products| products.squared_norm) {
             Some(sum) => finite_norm(sum),
@@ -115,10 +117,12 @@ pub fn squared_norm(features: &[FeatureValue]) -> Result<f64, Error> {
     finite_norm(sum)
 }
 
+#[inline]
 pub fn finite_norm(sum: f64) -> Result<f64, Error> {
     if f64::is_finite(sum) { Ok(sum) } else { Err(too_large("its squared length")) }
 }
 
+#[cold]
 pub fn too_large(what: &str) -> Error {
     Error::Step(format!(
         "event: its values are too large or too small: {what} would not be a finite number."

@@ -75,13 +75,34 @@ impl LinearConfig {
     }
 }
 
+/// The weight vectors that a step moves, each with the sign of the step.
+#[derive(Clone, Copy)]
+struct Moves {
+    vectors: [(usize, f64); 2],
+    count: usize,
+}
+
+impl Moves {
+    const NONE: Self = Self { vectors: [(0, 0.0); 2], count: 0 };
+
+    /// The vector of two classes, or of a number.
+    #[inline]
+    fn one(sign: f64) -> Self {
+        Self { vectors: [(0, sign); 2], count: 1 }
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[(usize, f64)] {
+        &self.vectors[..self.count]
+    }
+}
+
 /// Everything that an example will change, computed before anything is changed.
 struct PlannedStep {
     step: Step,
     /// ‖x‖
     norm: f64,
-    /// The weight vectors that move, and the sign of the step.
-    moves: [Option<(usize, f64)>; 2],
+    moves: Moves,
     /// Whether the prediction was wrong.
     mistake: bool,
     restart: bool,
@@ -132,6 +153,7 @@ impl ModelKind for Linear {
         }
     }
 
+    #[inline(always)]
     fn score(&self, features: &[FeatureValue], _draws: &Generator) -> Score {
         match self.config.task {
             Task::Binary => {
@@ -171,12 +193,14 @@ impl ModelKind for Linear {
         self.plan(example).map(|_| ())
     }
 
+    #[inline(always)]
     fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
         let plan = self.plan(example)?;
         self.take(&plan, example, draws);
         Ok(Outcome { mistake: plan.mistake, scores: plan.scores })
     }
 
+    #[inline]
     fn set_rows(&mut self, names: usize) {
         self.weights.set_rows(names);
         if let Some(errors) = &mut self.errors {
@@ -260,6 +284,7 @@ impl Linear {
     }
 
     /// Compute the step; refuse it if a number would not be finite.
+    #[inline(always)]
     fn plan(&self, example: &Example<'_>) -> Result<PlannedStep, Error> {
         let features = example.features;
         let squared_norm = example.squared_norm()?;
@@ -284,7 +309,7 @@ impl Linear {
                 error = (value - q).abs();
                 target = error - epsilon; // with a margin of 0 this is the loss
                 let sign = if value > q { 1.0 } else { -1.0 };
-                (0.0, target > 0.0, [Some((0, sign)), None])
+                (0.0, target > 0.0, Moves::one(sign))
             }
             (label, _) => {
                 let q = self.product(example);
@@ -297,20 +322,20 @@ impl Linear {
                 if sign > 0.0 {
                     target = positive_margin;
                 }
-                (sign * q, sign * q <= 0.0, [Some((0, sign)), None])
+                (sign * q, sign * q <= 0.0, Moves::one(sign))
             }
         };
         if !margin.is_finite() || !target.is_finite() {
             return Err(too_large("its margin"));
         }
-        let moving = moves.iter().flatten();
+        let moving = moves.as_slice();
         let input = StepInput {
             margin,
             target,
             mistake,
-            squared_norm: squared_norm * moving.clone().count() as f64,
+            squared_norm: squared_norm * moving.len() as f64,
             variance: if self.weights.has_variances() {
-                moving.clone().map(|&(vector, _)| self.weights.variance(vector, features)).sum()
+                moving.iter().map(|&(vector, _)| self.weights.variance(vector, features)).sum()
             } else {
                 0.0
             },
@@ -323,7 +348,7 @@ impl Linear {
         };
         let norm = squared_norm.sqrt();
         let safe = step.length.is_finite()
-            && moving.clone().all(|&(v, _)| self.weights.can_take(v, features, step, norm));
+            && moving.iter().all(|&(v, _)| self.weights.can_take(v, features, step, norm));
         if !safe {
             return Err(too_large("a weight"));
         }
@@ -335,6 +360,7 @@ impl Linear {
     }
 
     /// Add weights for new names and for a new class.
+    #[inline(always)]
     fn make_room(&mut self, example: &Example<'_>) {
         self.set_rows(example.rows);
         if let (Target::Class(class), Task::Multiclass) = (example.target, self.config.task)
@@ -345,6 +371,7 @@ impl Linear {
     }
 
     /// Take the planned step: grow, shrink, move, sparsify, forget. Cannot fail.
+    #[inline(always)]
     fn take(&mut self, plan: &PlannedStep, example: &Example<'_>, draws: &mut Generator) {
         let PlannedStep { step, norm, moves, restart, product, error, .. } = *plan;
         self.make_room(example);
@@ -363,7 +390,7 @@ impl Linear {
             self.weights.shrink(0, step.shrink);
         }
         let kept = self.config.sparsifier.kept(example.rows, self.config.legacy);
-        for (vector, sign) in moves.into_iter().flatten() {
+        for &(vector, sign) in moves.as_slice() {
             if step.length != 0.0 {
                 self.weights.shift(vector, example.features, sign * step.length, step, norm);
                 self.config.sparsifier.apply(&mut self.weights, vector, kept, draws);
@@ -377,13 +404,14 @@ impl Linear {
 
 /// With several classes: the lead of `class` over the best other class, whether another class was
 /// predicted, and the two weight vectors that move.
-fn multiclass_case(scores: &[f64], class: usize) -> (f64, bool, [Option<(usize, f64)>; 2]) {
+fn multiclass_case(scores: &[f64], class: usize) -> (f64, bool, Moves) {
     let mistake = scores::largest(scores, None) != Some(class);
     let Some(rival) = scores::largest(scores, Some(class)) else {
-        return (0.0, mistake, [None, None]); // no other class is known
+        return (0.0, mistake, Moves::NONE); // no other class is known
     };
     let own = scores.get(class).copied().unwrap_or(0.0);
-    (own - scores[rival], mistake, [Some((class, 1.0)), Some((rival, -1.0))])
+    let moves = Moves { vectors: [(class, 1.0), (rival, -1.0)], count: 2 };
+    (own - scores[rival], mistake, moves)
 }
 
 #[cfg(test)]

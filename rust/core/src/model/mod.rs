@@ -114,6 +114,7 @@ impl Model {
         if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
     }
 
+    #[inline(always)]
     pub fn score_next(
         &mut self,
         features: &[FeatureValue],
@@ -145,6 +146,7 @@ impl Model {
         each!(self, model => model.check_example(example))
     }
 
+    #[inline(always)]
     pub fn learn(
         &mut self,
         example: &Example<'_>,

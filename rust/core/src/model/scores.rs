@@ -5,6 +5,7 @@ use crate::model::example::Score;
 use crate::storage::weights::Weights;
 
 /// Two classes: the sign of `w·x`.
+#[inline(always)]
 pub fn score_binary(weights: &Weights, features: &[FeatureValue]) -> Score {
     let (margin, squared_norm) = weights.dot_and_norm(0, features);
     Score { squared_norm: Some(squared_norm), ..Score::by_sign(margin) }

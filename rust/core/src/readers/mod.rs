@@ -30,8 +30,10 @@ mod time;
 mod vw;
 mod words;
 
+use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::Error;
 use crate::readers::byte_stream::ByteStream;
@@ -49,16 +51,64 @@ pub use crate::readers::time::parse as parse_time;
 /// Why a line was skipped is kept for the first so many of them.
 const MOST_PROBLEMS: usize = 10;
 
+/// A line, or a row, of a file.
+#[derive(Clone, Debug)]
+pub struct Place {
+    file: Arc<str>,
+    unit: &'static str,
+    number: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} {}", self.file, self.unit, self.number)
+    }
+}
+
 /// Reads the events of a file in order.
 pub struct Reader {
     /// What errors call the file.
-    name: String,
+    name: Arc<str>,
     input: Input,
     roles: Roles,
-    on_error: OnError,
     repeats: RepeatFinder,
-    skipped: u64,
-    problems: Vec<String>,
+    /// The lines that could not be used.
+    pub skips: Skips,
+}
+
+/// Lines that could not be used: how many, and why the first of them could not.
+#[derive(Clone, Debug)]
+pub struct Skips {
+    on_error: OnError,
+    pub count: u64,
+    pub problems: Vec<String>,
+}
+
+impl Skips {
+    pub fn new(on_error: OnError) -> Self {
+        Self { on_error, count: 0, problems: Vec::new() }
+    }
+
+    /// None yet, of the same file.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self::new(self.on_error)
+    }
+
+    /// Count a line that cannot be used, or stop because of it. What is wrong with more than one line stops
+    /// always.
+    pub fn take(&mut self, error: Error) -> Result<(), Error> {
+        let of_line =
+            matches!(error, Error::File(_) | Error::Label(_) | Error::Step(_) | Error::Event(_));
+        if self.on_error == OnError::Stop || !of_line {
+            return Err(error);
+        }
+        self.count += 1;
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(error.to_string());
+        }
+        Ok(())
+    }
 }
 
 enum Input {
@@ -123,7 +173,7 @@ impl Reader {
 
     fn of(input: Input, name: String, roles: Roles, on_error: OnError) -> Self {
         let repeats = RepeatFinder::default();
-        Self { name, input, roles, on_error, repeats, skipped: 0, problems: Vec::new() }
+        Self { name: name.into(), input, roles, repeats, skips: Skips::new(on_error) }
     }
 
     /// Bytes taken from the file so far, packed as they lie there.
@@ -136,12 +186,12 @@ impl Reader {
 
     /// Lines that could not be used.
     pub fn skipped(&self) -> u64 {
-        self.skipped
+        self.skips.count
     }
 
     /// Why the first of them could not.
     pub fn problems(&self) -> &[String] {
-        &self.problems
+        &self.skips.problems
     }
 
     /// What looks wrong in what was read so far; `at_end`: nothing more comes.
@@ -157,18 +207,6 @@ impl Reader {
     /// The units of columns of numbers, as far as they were met.
     pub fn units(&self) -> &[(String, String)] {
         self.roles.units()
-    }
-
-    /// Count a line that cannot be used, or stop because of it.
-    pub fn skip(&mut self, error: Error) -> Result<(), Error> {
-        if self.on_error == OnError::Stop {
-            return Err(error);
-        }
-        self.skipped += 1;
-        if self.problems.len() < MOST_PROBLEMS {
-            self.problems.push(error.to_string());
-        }
-        Ok(())
     }
 
     /// Read the next line into a record. That no name is in it twice is left to the caller where
@@ -193,7 +231,7 @@ impl Reader {
             };
             match found {
                 Ok(()) => return Ok(true),
-                Err(refused @ RecordError::Line(_)) => self.skip(self.error(refused))?,
+                Err(refused @ RecordError::Line(_)) => self.skips.take(self.error(refused))?,
                 Err(refused) => return Err(self.error(refused)),
             }
         }
@@ -249,10 +287,16 @@ impl Reader {
 
     /// The file and the line, or row, that was read last.
     pub fn here(&self) -> String {
-        match &self.input {
-            Input::Lines(lines) => format!("{}, line {}", self.name, lines.number()),
-            Input::Batches(batches) => format!("{}, row {}", self.name, batches.number()),
-        }
+        self.place().to_string()
+    }
+
+    /// The same, to be written only if it is needed.
+    pub fn place(&self) -> Place {
+        let (unit, number) = match &self.input {
+            Input::Lines(lines) => ("line", lines.number()),
+            Input::Batches(batches) => ("row", batches.number()),
+        };
+        Place { file: self.name.clone(), unit, number }
     }
 }
 

@@ -118,22 +118,36 @@ impl Calibration {
     }
 
     /// Write down the scores of an event and its class.
+    #[inline]
     pub fn learn(&mut self, scores: &[f64], class: usize, weight: f64) {
-        if class >= scores.len() || scores.len() < 2 || !lead(scores).is_finite() {
-            return; // no score for this class, or no finite lead
+        if let [one, other] = *scores {
+            return self.learn_lead(other - one, class, weight);
         }
-        if let Some(fit) = self.fitted.take() {
+        if class < scores.len() && scores.len() > 1 && lead(scores).is_finite() {
+            self.write(scores, class, weight);
+        }
+    }
+
+    /// The same of two classes, the second of which is so far ahead.
+    #[inline]
+    pub fn learn_lead(&mut self, ahead: f64, class: usize, weight: f64) {
+        if class < 2 && ahead.is_finite() {
+            self.write(&[ahead], class, weight);
+        }
+    }
+
+    #[inline(always)]
+    fn write(&mut self, kept: &[f64], class: usize, weight: f64) {
+        if self.fitted.get().is_some()
+            && let Some(fit) = self.fitted.take()
+        {
             self.begun = fit;
         }
         if self.labels.len() == MOST_LABELS {
             self.forget_half();
         }
-        let before = self.scores.len();
-        match *scores {
-            [one, other] => self.scores.push(other - one),
-            _ => self.scores.extend_from_slice(scores),
-        }
-        self.labels.push((class as u32, (self.scores.len() - before) as u32, weight));
+        self.labels.push((class as u32, kept.len() as u32, weight));
+        self.scores.extend_from_slice(kept);
     }
 
     #[cold]

@@ -220,6 +220,7 @@ impl Query {
     }
 
     /// Whether to ask, and the probability of asking.
+    #[inline(always)]
     pub fn ask(&mut self, context: &QueryContext, coin: f64, told: Told) -> (bool, f64) {
         match self {
             Self::All => told.or((true, 1.0)),

@@ -41,6 +41,7 @@ impl Sparsifier {
 
     /// Sparsify a vector after a step on it: scale it back to its radius, then keep `kept` of its
     /// weights.
+    #[inline(always)]
     pub fn apply(self, weights: &mut Weights, vector: usize, kept: usize, draws: &mut Generator) {
         match self {
             Self::None => {}

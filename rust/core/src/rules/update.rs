@@ -96,6 +96,7 @@ impl UpdateRule {
         )
     }
 
+    #[inline(always)]
     pub fn step(self, input: &StepInput) -> Step {
         let StepInput { margin, target, squared_norm, variance, .. } = *input;
         if let Self::Gradient { step, decay } = self {

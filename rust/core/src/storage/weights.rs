@@ -137,7 +137,15 @@ impl Weights {
     }
 
     /// Extend to `rows` features; new weights are 0, new variances 1.
+    #[inline]
     pub fn set_rows(&mut self, rows: usize) {
+        if rows != self.rows {
+            self.resize(rows);
+        }
+    }
+
+    #[inline(never)]
+    fn resize(&mut self, rows: usize) {
         self.rows = rows;
         self.values.resize(rows * self.width, 0.0);
         if self.has_variances {
@@ -282,6 +290,7 @@ impl Weights {
 
     /// `w·x` of one vector and ‖x‖², each summed in the event's order. One pass for both costs
     /// hardly more than for one.
+    #[inline(always)]
     pub fn dot_and_norm(&self, vector: usize, features: &[FeatureValue]) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
         for feature in features {
@@ -326,6 +335,7 @@ impl Weights {
     }
 
     /// Whether every number stays finite if `vector` takes this step.
+    #[inline(always)]
     pub fn can_take(
         &self,
         vector: usize,
@@ -333,13 +343,16 @@ impl Weights {
         step: Step,
         norm: f64,
     ) -> bool {
-        let nothing = WeightVector::default();
-        let part = self.vectors.get(vector).unwrap_or(&nothing);
-        let per_value = step.length / (part.scale * step.shrink);
-        if part.bound + per_value.abs() * norm <= SAFE {
-            return true; // |x_i| ≤ ‖x‖ and σ_i ≤ 1
-        }
-        let mut total = part.norm.value();
+        let part = self.vectors.get(vector);
+        let (scale, bound) = part.map_or((1.0, 0.0), |part| (part.scale, part.bound));
+        let per_value = step.length / (scale * step.shrink);
+        // |x_i| ≤ ‖x‖ and σ_i ≤ 1
+        bound + per_value.abs() * norm <= SAFE || self.stays_finite(vector, features, per_value)
+    }
+
+    #[cold]
+    fn stays_finite(&self, vector: usize, features: &[FeatureValue], per_value: f64) -> bool {
+        let mut total = self.vectors.get(vector).map_or(0.0, |part| part.norm.value());
         for feature in features {
             let old = if vector < self.vectors.len() && self.has_row(feature.id) {
                 self.values[self.index(feature.id, vector)]
@@ -442,6 +455,7 @@ impl Weights {
     }
 
     /// End a step on a vector: undo what lazy scaling and rounding errors accumulate.
+    #[inline]
     pub fn end_step(&mut self, vector: usize) {
         self.fold_if_small(vector);
         let part = &mut self.vectors[vector];
@@ -515,11 +529,16 @@ impl Weights {
 
     /// If the scale is small: `v *= scale, scale = 1`. This is monotone, so the heap stays in
     /// order. Where there is a heap, all values outside it are 0.
+    #[inline]
     fn fold_if_small(&mut self, vector: usize) {
         let scale = self.vectors[vector].scale;
-        if scale >= SMALLEST_SCALE {
-            return;
+        if scale < SMALLEST_SCALE {
+            self.fold(vector, scale);
         }
+    }
+
+    #[cold]
+    fn fold(&mut self, vector: usize, scale: f64) {
         let width = self.width;
         let Self { vectors, values, .. } = self;
         let part = &mut vectors[vector];
@@ -543,6 +562,7 @@ impl Weights {
         part.scale = 1.0;
     }
 
+    #[cold]
     fn recompute_norm(&mut self, vector: usize) {
         let squared = self.upkeep.norm == Norm::Squared;
         let keeps_norm = self.upkeep.norm != Norm::None;
