@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-from headwater.types import Event, Id, Label, Name
+from headwater.types import Event, Id, Label, Name, Task
 
 __all__ = [
     "ARITHMETIC",
@@ -253,6 +253,7 @@ class Learner:
     def _simulate(
         self, rows: _Arrays, names: _Columns, y: _Answers
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]: ...
+    def _predicts(self) -> Task: ...
     def _simulate_file(
         self,
         source: _Source,

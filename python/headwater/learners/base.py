@@ -6,7 +6,6 @@ The methods for one event are those of the core; this module adds batches, state
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -128,7 +127,7 @@ class Learner(_core.Learner):
             track=self.track,
         )
 
-    @cached_property
+    @property
     def task(self) -> Task:
         """What it predicts: "binary" (two classes), "multiclass" (several), "regression" (numbers).
 
@@ -138,7 +137,7 @@ class Learner(_core.Learner):
         >>> hw.PAA().task, hw.MPAA().task, hw.PARegressor().task
         ('binary', 'multiclass', 'regression')
         """
-        return self._parts().task
+        return self._predicts()
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that the learner was created with, by name.

@@ -660,6 +660,18 @@ impl Learner {
         self.with(py, |inner| Ok(inner.core.evicted()))
     }
 
+    /// What it predicts, as a word.
+    fn _predicts(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.with(py, |inner| {
+            let labels = inner.core.labels();
+            Ok(match (labels.is_number(), labels.is_multiclass()) {
+                (true, _) => "regression",
+                (_, true) => "multiclass",
+                _ => "binary",
+            })
+        })
+    }
+
     /// Labels learned that were (negative, positive); with several classes and in regression none.
     fn _learned_of_each(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         self.with(py, |inner| Ok(inner.core.learned_of_each()))

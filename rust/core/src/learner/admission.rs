@@ -16,7 +16,9 @@ impl Learner {
         names: &(impl Names + ?Sized),
     ) -> Result<usize, Error> {
         event.new.clear();
-        if event.features.iter().fold(false, |some, feature| some | (feature.id == UNKNOWN)) {
+        // Whether an id is all ones: one more has another bit.
+        let bits = event.features.iter().fold(0, |bits, one| bits | (u64::from(one.id) + 1));
+        if bits > u64::from(UNKNOWN) {
             return self.admit_new(event, names);
         }
         Ok(0)

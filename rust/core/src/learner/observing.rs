@@ -131,7 +131,7 @@ impl Learner {
                     *there = FeatureValue { id: row.wrapping_add(1), value: presence };
                 }
                 let known = is_known(feature);
-                end += usize::from(known) + usize::from(known & (presence != 0.0));
+                end += usize::from(known) + usize::from(known & (presence.to_bits() << 1 != 0)); // no zero
             }
             inputs.truncate(end);
         } else {

@@ -31,6 +31,7 @@ pub trait ModelKind: Sized {
     fn score(&self, features: &[FeatureValue], draws: &Generator) -> Score;
 
     /// The same where what is cached may be brought up to date.
+    #[inline(always)]
     fn score_next(&mut self, features: &[FeatureValue], draws: &Generator) -> Score {
         self.score(features, draws)
     }

@@ -118,6 +118,8 @@ pub struct Roles {
     pub columns: Columns,
     /// Names with a role that must be known before a value is read, and whether they were met.
     special: Vec<(String, Role, bool)>,
+    /// A bit for each of their lengths, the last for all that are longer: most names have another.
+    special_lengths: u64,
     units: Vec<(String, String)>,
     findings: Findings,
     /// The time of the last event, of each group.
@@ -134,9 +136,12 @@ impl Roles {
     pub fn new(columns: Columns) -> Self {
         let is_special = |&(_, role): &(&str, Role)| role != Role::Number;
         let unmet = |(name, role): (&str, Role)| (name.to_owned(), role, false);
-        let special = columns.roles().filter(is_special).map(unmet).collect();
+        let special: Vec<_> = columns.roles().filter(is_special).map(unmet).collect();
+        let bit = |(name, ..): &(String, Role, bool)| 1 << name.len().min(63);
+        let special_lengths = special.iter().fold(0, |bits, one| bits | bit(one));
         Self {
             special,
+            special_lengths,
             units: columns.units.clone(),
             columns,
             findings: Findings::default(),
@@ -152,7 +157,9 @@ impl Roles {
     /// Whether a name must not be taken for that of a plain feature.
     #[inline]
     pub fn is_special(&self, name: &[u8]) -> bool {
-        self.columns.raw || self.special.iter().any(|(special, ..)| special.as_bytes() == name)
+        let may_be = self.special_lengths >> name.len().min(63) & 1 == 1;
+        self.columns.raw
+            || may_be && self.special.iter().any(|(special, ..)| special.as_bytes() == name)
     }
 
     /// The role of a name that was met.

@@ -293,11 +293,21 @@ impl Weights {
     #[inline(always)]
     pub fn dot_and_norm(&self, vector: usize, features: &[FeatureValue]) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
-        for feature in features {
-            if let Some(value) = self.values.get(self.index(feature.id, vector)) {
+        let mut add = |value: Option<&f64>, feature: &FeatureValue| {
+            if let Some(value) = value {
                 sum += value * feature.value;
             }
             squares += feature.value * feature.value;
+        };
+        if self.width == 1 {
+            for one in features {
+                add(self.values.get(one.id as usize), one);
+            }
+        } else {
+            let value = |one: &FeatureValue| self.values.get(self.index(one.id, vector));
+            for one in features {
+                add(value(one), one);
+            }
         }
         (self.vectors[vector].scale * sum, squares)
     }
