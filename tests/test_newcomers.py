@@ -37,7 +37,7 @@ MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: hw.Spring().fit([[1.0]], [True]), AttributeError, "learn_many(X, y) learns a batch"),
     (lambda: hw.Spring().predict([[1.0]]), AttributeError, "predict_many(X) predicts"),
     (lambda: hw.Spring().explain(EVENT), AttributeError, "did you mean explain_one?"),
-    (lambda: hw.Spring().xyz, AttributeError, "Spring: there is no 'xyz'."),
+    (lambda: hw.Spring().xyz, AttributeError, "'Spring' object has no attribute 'xyz'"),
     (lambda: hw.Spring().predict_many(EVENT), EventError, "got one dict; put events into a list"),
     (
         lambda: hw.Spring().predict_many(event for event in [EVENT]),

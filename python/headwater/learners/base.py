@@ -7,7 +7,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,23 +30,41 @@ from headwater.parameters import (
     brief,
     check_fields,
     check_parameters,
-    did_you_mean,
     whole_from,
 )
 from headwater.register import FeatureFinding, Register, findings_of
 from headwater.rules.component import shown
 from headwater.types import Event, Explanation, Features, FileRun, Label, Task, Trace
 
-_OF_SCIKIT_LEARN = {
-    "fit": "learn_many(X, y) learns a batch",
-    "partial_fit": "learn_many(X, y) learns a batch",
-    "predict": "predict_one(event) or predict_many(X) predicts",
-    "predict_proba": "predict_proba_one(event) or predict_proba_many(X) gives probabilities",
-    "decision_function": "margin_one(event) or margin_many(X) gives margins",
-    "score": "headwater.evaluation.held_out(learner, X, y) scores a learner",
-    "coef_": "weights() gives the weights by name",
-}
 _ESTIMATORS = "Estimators for scikit-learn are in headwater.adapters.sklearn."
+_ELSEWHERE = {
+    "fit": f"learn_many(X, y) learns a batch. {_ESTIMATORS}",
+    "partial_fit": f"learn_many(X, y) learns a batch. {_ESTIMATORS}",
+    "predict": f"predict_one(event) or predict_many(X) predicts. {_ESTIMATORS}",
+    "predict_proba": "predict_proba_one(event) or predict_proba_many(X) gives probabilities."
+    f" {_ESTIMATORS}",
+    "decision_function": f"margin_one(event) or margin_many(X) gives margins. {_ESTIMATORS}",
+    "score": f"headwater.evaluation.held_out(learner, X, y) scores a learner. {_ESTIMATORS}",
+    "coef_": f"weights() gives the weights by name. {_ESTIMATORS}",
+    **{
+        verb: f"did you mean {verb}_one?"
+        for verb in ("decide", "explain", "learn", "margin", "query")
+    },
+}
+"""What other libraries' names are called here."""
+
+
+class _Elsewhere:
+    """An attribute that learners have not: who asks for it is told what they have.
+
+    A `__getattr__` would say it of every name, and slow down every call of every method.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, learner: object, kind: type) -> Any:
+        raise AttributeError(f"{kind.__name__}: there is no {self.name!r}; {_ELSEWHERE[self.name]}")
 
 
 @shares
@@ -85,18 +103,8 @@ class Learner(_core.Learner):
             raise TypeError(f"{kind}: parameters are given by name, such as {fields[0]}=...")
         return super().__new__(cls)
 
-    if not TYPE_CHECKING:  # else every name would pass as an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            """The sentence about an attribute that does not exist."""
-            kind = type(self).__name__
-            if name.startswith("_"):
-                raise AttributeError(f"{kind!r} object has no attribute {name!r}")
-            if name in _OF_SCIKIT_LEARN:
-                cure = f"; {_OF_SCIKIT_LEARN[name]}. {_ESTIMATORS}"
-            else:
-                cure = did_you_mean(name, [known for known in dir(self) if known[0] != "_"])
-            raise AttributeError(f"{kind}: there is no {name!r}{cure}")
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in _ELSEWHERE]
 
     def __init__(self) -> None:
         raise ParameterError(
@@ -647,6 +655,9 @@ class Learner(_core.Learner):
     def __reduce__(self) -> tuple[Any, ...]:
         return from_bytes, (self.to_bytes(),)
 
+
+for _name in _ELSEWHERE:
+    setattr(Learner, _name, _Elsewhere(_name))
 
 _CLASSES: dict[str, type[Learner]] = {}
 """All learner classes by name; model files contain these names."""

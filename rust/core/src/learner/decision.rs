@@ -25,7 +25,8 @@ impl Decision {
 
     /// What need not be computed again if nothing else is learned before the event.
     pub fn products(&self) -> CachedProducts {
-        CachedProducts { margin: self.margin, squared_norm: self.squared_norm }
+        let Self { margin, squared_norm, .. } = *self;
+        CachedProducts { margin, squared_norm, is_latest: false }
     }
 
     /// The weight of its label in the calibration: a label that was asked for also represents

@@ -8,6 +8,7 @@ use crate::learner::Learner;
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
 use crate::learner::learning::LabelContext;
+use crate::model::example::CachedProducts;
 use crate::rules::query::{Scaled, Told};
 
 /// What a step did.
@@ -107,7 +108,7 @@ impl Learner {
         match answer {
             Some(label) => {
                 let (number, weight) = (decision.number, decision.weight());
-                let products = Some(decision.products());
+                let products = Some(CachedProducts { is_latest: true, ..decision.products() });
                 self.learn_decided(event, names, label, LabelContext { number, weight, products })?;
             }
             None if decision.asked => self.open_question(&decision, event),

@@ -62,6 +62,8 @@ impl PriorScores {
 pub struct CachedProducts {
     pub margin: f64,
     pub squared_norm: Option<f64>,
+    /// Whether no other event was scored since: then the model may still hold more of it.
+    pub is_latest: bool,
 }
 
 /// An event to learn from.

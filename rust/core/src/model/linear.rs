@@ -118,6 +118,8 @@ struct PlannedStep {
 pub struct Linear {
     config: LinearConfig,
     weights: Weights,
+    /// With several classes: the scores of the event that was scored last by [`ModelKind::score_next`].
+    latest: Vec<f64>,
     /// In regression: the error to expect, for query rules.
     errors: Option<ExpectedError>,
     /// With class weights: what turns `w·x` into log-odds.
@@ -148,6 +150,7 @@ impl ModelKind for Linear {
         Self {
             config,
             weights: Weights::new(config.sparsifier.upkeep(), has_variances, vectors),
+            latest: Vec::new(),
             errors: regresses.then(ExpectedError::default),
             class_odds: (config.class_weight != ClassWeight::None).then(ClassOdds::default),
         }
@@ -177,6 +180,15 @@ impl ModelKind for Linear {
                 Score { class: None, margin, confidence, squared_norm: Some(squared_norm) }
             }
         }
+    }
+
+    #[inline(always)]
+    fn score_next(&mut self, features: &[FeatureValue], draws: &Generator) -> Score {
+        if self.is_multiclass() {
+            self.weights.dots_into(features, &mut self.latest);
+            return scores::by_lead(&self.latest);
+        }
+        self.score(features, draws)
     }
 
     fn class_scores(&self, features: &[FeatureValue]) -> Option<Vec<f64>> {
@@ -295,7 +307,9 @@ impl Linear {
         let mut predicted = PriorScores::None;
         let (margin, mistake, moves) = match (example.target, self.config.task) {
             (Target::Class(class), Task::Multiclass) => {
-                let scores = self.weights.dots(features);
+                let is_latest = example.products.is_some_and(|products| products.is_latest);
+                let scores =
+                    if is_latest { self.latest.clone() } else { self.weights.dots(features) };
                 let case = if restart {
                     multiclass_case(&vec![0.0; scores.len()], class)
                 } else {
@@ -488,7 +502,8 @@ mod tests {
         learn(&mut plain, &values, Target::Class(0)).unwrap();
         let features = features(&values);
         let score = cached.score(&features, &Generator::from_seed(0));
-        let products = CachedProducts { margin: score.margin, squared_norm: score.squared_norm };
+        let Score { margin, squared_norm, .. } = score;
+        let products = CachedProducts { margin, squared_norm, is_latest: false };
         let example = Example {
             features: &features,
             target: Target::Class(0),

@@ -13,9 +13,13 @@ pub fn score_binary(weights: &Weights, features: &[FeatureValue]) -> Score {
 
 /// Several classes: the largest of `w_r·x`, and its lead over the second.
 pub fn score_multiclass(weights: &Weights, features: &[FeatureValue]) -> Score {
-    let scores = weights.dots(features);
-    let class = largest(&scores, None);
-    let margin = match (class, largest(&scores, class)) {
+    by_lead(&weights.dots(features))
+}
+
+/// The same from the scores.
+pub fn by_lead(scores: &[f64]) -> Score {
+    let class = largest(scores, None);
+    let margin = match (class, largest(scores, class)) {
         (Some(first), Some(second)) => scores[first] - scores[second],
         _ => 0.0,
     };

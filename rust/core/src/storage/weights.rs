@@ -314,7 +314,15 @@ impl Weights {
 
     /// `w·x` of every vector.
     pub fn dots(&self, features: &[FeatureValue]) -> Vec<f64> {
-        let mut sums = vec![0.0; self.vectors.len()];
+        let mut sums = Vec::new();
+        self.dots_into(features, &mut sums);
+        sums
+    }
+
+    /// The same, in place of what `sums` held.
+    pub fn dots_into(&self, features: &[FeatureValue], sums: &mut Vec<f64>) {
+        sums.clear();
+        sums.resize(self.vectors.len(), 0.0);
         for feature in features {
             if self.has_row(feature.id) {
                 let start = self.index(feature.id, 0);
@@ -326,7 +334,6 @@ impl Weights {
         for (sum, vector) in sums.iter_mut().zip(&self.vectors) {
             *sum *= vector.scale;
         }
-        sums
     }
 
     /// Σσ_i x_i² of one vector; a feature or vector never learned has σ = 1.
