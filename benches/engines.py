@@ -8,6 +8,7 @@ processes below this one. What is not installed is left out, with the reason. Ja
 before the clock starts.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -86,6 +87,7 @@ def spark() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(stream(10, 1), folder / "in")
+        os.environ["PYTHONPATH"] = str(Path(__file__).parent)  # where its workers find the learner
         context = session(2)
         on_spark(context, folder / "in", folder / "checkpoint", 2**20)
         yield

@@ -18,7 +18,8 @@ events, and then on as many more as lie between two refreshes. Sensors that are 
 beside the data sets.
 
 With --throughput: events per second of deciders in processes of their own, which report to their
-owner, get their questions answered and are refreshed every 5,000 events, beside one learner.
+owner, get their questions answered and are refreshed every 5,000 events, beside one learner; and
+how much processor time decider and owner take, which depends less on what else the machine does.
 """
 
 import multiprocessing
@@ -26,7 +27,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import click
@@ -45,6 +46,8 @@ REFRESHES = (1_000, 5_000)
 MOST = 20_000
 ALONE = 1_000
 LABEL_RATE = 0.05
+LABEL_RATES = (0.05, 0.01)
+"""Of the deciders whose speed is measured."""
 
 SENSORS = 25
 CHUNK = 5_000
@@ -190,6 +193,7 @@ def decide(pipe: Connection, seed: int, chunks: int) -> None:
     replica = hw.from_bytes(pipe.recv()).replica(seed=seed)
     pipe.send("ready")
     pipe.recv()
+    start = process_time()
     for _ in range(chunks):
         asked = []
         for event, label in zip(rows.events, rows.labels, strict=True):
@@ -198,12 +202,21 @@ def decide(pipe: Connection, seed: int, chunks: int) -> None:
                 asked.append((decision, label))
         pipe.send((replica.report(), asked))
         replica.refresh(pipe.recv())
+    pipe.send(process_time() - start)
     pipe.close()
 
 
-def throughput(processes: int, chunks: int) -> float:
-    """Events per second of so many deciders and their owner."""
-    owner = hw.Spring(label_rate=LABEL_RATE)
+class Speed(NamedTuple):
+    """Events per second; microseconds of the processor per event, of deciders and of the owner."""
+
+    rate: float
+    decider: float
+    owner: float
+
+
+def throughput(processes: int, chunks: int, label_rate: float) -> Speed:
+    """So many deciders and their owner."""
+    owner = hw.Spring(label_rate=label_rate)
     alone(owner, sensors(ALONE, 0), 0, ALONE)
     fresh = multiprocessing.get_context("spawn")
     pipes, workers = [], []
@@ -217,7 +230,7 @@ def throughput(processes: int, chunks: int) -> float:
         workers.append(worker)
     for pipe in pipes:
         pipe.recv()
-    start = perf_counter()
+    start, owned = perf_counter(), process_time()
     for pipe in pipes:
         pipe.send("go")
     left = {pipe: chunks for pipe in pipes}
@@ -232,28 +245,34 @@ def throughput(processes: int, chunks: int) -> float:
             left[pipe] -= 1
             if left[pipe] == 0:
                 del left[pipe]
-    seconds = perf_counter() - start
+    seconds, owned = perf_counter() - start, process_time() - owned
+    decided = sum(pipe.recv() for pipe in pipes)
     for worker in workers:
         worker.join()
     assert owner.seen == ALONE + processes * chunks * CHUNK
-    return processes * chunks * CHUNK / seconds
+    events = processes * chunks * CHUNK
+    return Speed(events / seconds, 1e6 * decided / events, 1e6 * owned / events)
 
 
 def show_throughput(chunks: int) -> None:
     rows = sensors(CHUNK, 1)
-    model = hw.Spring(label_rate=LABEL_RATE)
-    alone(model, sensors(ALONE, 0), 0, ALONE)
-    start = perf_counter()
-    for _ in range(chunks):
-        alone(model, rows, 0, CHUNK)
-    single = chunks * CHUNK / (perf_counter() - start)
-    shown = Table("deciders", "events/s", "beside one learner", box=box.MARKDOWN)
-    shown.add_row("one learner, one process", f"{single:,.0f}", "1.00")
-    for processes in (1, 2):
-        rate = throughput(processes, chunks)
-        shown.add_row(
-            f"{processes} in processes of their own", f"{rate:,.0f}", f"{rate / single:.2f}"
-        )
+    heads = ("events/s", "beside one learner", "µs per event: decider", "owner")
+    shown = Table("labels", "deciders", *heads, box=box.MARKDOWN)
+    for label_rate in LABEL_RATES:
+        model = hw.Spring(label_rate=label_rate)
+        alone(model, sensors(ALONE, 0), 0, ALONE)
+        start, spent = perf_counter(), process_time()
+        for _ in range(chunks):
+            alone(model, rows, 0, CHUNK)
+        single = chunks * CHUNK / (perf_counter() - start)
+        spent = 1e6 * (process_time() - spent) / (chunks * CHUNK)
+        labels = f"{label_rate:.0%}"
+        shown.add_row(labels, "one learner, one process", f"{single:,.0f}", "1", f"{spent:.2f}", "")
+        for processes in (1, 2):
+            speed = throughput(processes, chunks, label_rate)
+            cells = (f"{speed.rate:,.0f}", f"{speed.rate / single:.2f}")
+            times = (f"{speed.decider:.2f}", f"{speed.owner:.2f}")
+            shown.add_row(labels, f"{processes} in processes of their own", *cells, *times)
     Console(width=120).print(shown)
 
 
