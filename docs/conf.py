@@ -23,6 +23,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+smartquotes = False  # --option stays as it is typed
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b6e99", "color-brand-content": "#0b6e99"},
     "dark_css_variables": {"color-brand-primary": "#62c4e8", "color-brand-content": "#62c4e8"},
