@@ -239,7 +239,9 @@ def test_everything_a_learner_can_do_stands_in_the_reference() -> None:
     parameters = {"seed", "track"}
     shown = re.findall(r"auto(?:method|property):: headwater\.Learner\.(\w+)\n", text)
     assert sorted(shown) == sorted(
-        name for name in dir(hw.Learner) if name[0] != "_" and name not in parameters
+        name
+        for name in dir(hw.Learner)
+        if name[0] != "_" and name not in parameters and hasattr(hw.Learner, name)
     )
 
 
