@@ -165,7 +165,7 @@ def check_outside(model: hw.Spring, state: Spring, event: Event) -> None:
     inputs = state.look(event)
     margin = state.margin(inputs)
     assert model.margin_one(event) == near(margin)
-    p = state.probability(margin)
+    p = state.probability(state.balanced(inputs))
     assert model.predict_proba_one(event) == near({False: 1 - p, True: p})
     explained = model.explain_one(event)
     assert explained.margin == near(sum(explained.contributions.values()))
@@ -825,6 +825,7 @@ NAN = float("nan")
         ("window.alphas", lambda alphas: [[NAN] * 4, *alphas[1:]]),
         ("probability.slope", 0.0),
         ("probability.information", [1.0, 5.0, 1.0]),
+        ("probability.expected", [2.0, 1.0]),
         ("scaler.loadings", [0.0]),
         ("scaler.loadings", [NAN] * 6),
         ("scaler.summary", None),

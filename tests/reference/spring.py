@@ -78,7 +78,8 @@ class Decided(NamedTuple):
 
     @property
     def weight(self) -> float:
-        return 1 / self.query_probability if self.asked else 1.0
+        """How many events its label stands for."""
+        return min(10.0, 1 / self.query_probability) if self.asked else 1.0
 
 
 class Change(NamedTuple):
@@ -119,6 +120,7 @@ class Spring:
         self.since = 0
         self.calibration = (1.0, 0.0)  # slope and offset
         self.information = [0.0, 0.0, 0.0]
+        self.expected = [0.5, 1.0]  # positives, and events, that the labels stand for
         self.reigns, self.next_reign = [0, 0], 1
         self.changes: list[Change] = []
 
@@ -137,7 +139,7 @@ class Spring:
 
     def decide(self, event: dict[Name, float]) -> Decided:
         inputs = self.observe(event)
-        q = self.margin(inputs)
+        q = self.balanced(inputs)
         coin, self.coins = uniform(self.coins)
         self.seen += 1
         blank = self.seen < FIRST_QUESTION or not any(
@@ -154,7 +156,7 @@ class Spring:
             self.b = query.next_quantile_tilt(self.b, self.rate, asked, self.asked)
         self.asked += asked
         self.evict()
-        return Decided(self.seen, inputs, q, asked, probability, gap)
+        return Decided(self.seen, inputs, q + self.shift(), asked, probability, gap)
 
     def look(self, event: dict[Name, float]) -> Inputs:
         """The inputs of an event outside the stream."""
@@ -197,8 +199,26 @@ class Spring:
     def mixed(self, columns: list[float]) -> float:
         return sum(trust * q for trust, q in zip(self.trust, columns, strict=True))
 
-    def margin(self, inputs: Inputs) -> float:
+    def balanced(self, inputs: Inputs) -> float:
+        """q, under classes that weigh the same."""
         return self.mixed(self.columns(self.margins(inputs)))
+
+    def margin(self, inputs: Inputs) -> float:
+        """Its sign predicts."""
+        return self.balanced(inputs) + self.shift()
+
+    def shift(self) -> float:
+        """What makes up for the class of few labels being learned by heart."""
+        N, P = self.labels
+        qq, q1, one = self.information
+        if N + P == 0 or qq == 0:
+            return 0.0
+        lean = (N - P) / (N + P)
+        known = max(0.0, one - q1 * q1 / qq)
+        share = clip(self.expected[0] / self.expected[1], 1e-4, 1 - 1e-4)
+        slope, offset = self.calibration
+        full = (offset - log(share / (1 - share))) / slope
+        return lean**2 * known / (known + 10) * full if full * lean > 0 else 0.0
 
     def probability(self, q: float) -> float:
         """Of the positive class."""
@@ -212,9 +232,9 @@ class Spring:
         return self.rho(one) * dual + self.trust[CALM] * self.slope * row.calm
 
     def parts(self, inputs: Inputs) -> Inputs:
-        """The contributions to the margin; the constant's has the class odds."""
+        """The contributions to the margin; the constant's has the class odds and the shift."""
         parts = {one: self.weight(one) * z for one, z in inputs.items()}
-        parts[OWN[2], VALUE] -= self.trust[CALM] * self.prior()
+        parts[OWN[2], VALUE] += self.shift() - self.trust[CALM] * self.prior()
         return parts
 
     # A label
@@ -263,8 +283,10 @@ class Spring:
 
     def calibrate(self, q: float, y: int, weight: float) -> None:
         """A step of Newton's method on the log loss of σ(aq + b)."""
-        weight = min(weight, 3.0)
         p = self.probability(q)
+        for i, part in enumerate((p, 1.0)):
+            self.expected[i] = 0.998 * self.expected[i] + weight * part
+        weight = min(weight, 3.0)
         v = weight * p * (1 - p)
         qq, q1, one = self.information
         self.information = [0.998 * qq + v * q * q, 0.998 * q1 + v * q, 0.998 * one + v]
@@ -512,7 +534,7 @@ def read_spring(saved: dict[str, Any], rate: float) -> Spring:
     one.long, one.spared = model["long"], model["spared"]
     one.slope, one.curve, one.since = model["slope"], model["curve"], model["since"]
     one.calibration = (probability["slope"], probability["offset"])
-    one.information = probability["information"]
+    one.information, one.expected = probability["information"], probability["expected"]
     one.reigns, one.next_reign = model["reigns"], model["next_reign"]
     one.changes = [Change(**change) for change in model["changes"]]
     return one

@@ -200,10 +200,13 @@ class SpringClasses(Spring):
     def scores(self, inputs: Inputs) -> list[float]:
         return self.mixed_logits(self.logits(inputs).columns)
 
-    def margin(self, inputs: Inputs) -> float:
+    def balanced(self, inputs: Inputs) -> float:
         """The lead of the first over the second."""
         ranked = sorted(self.scores(inputs), reverse=True)
         return ranked[0] - ranked[1] if len(ranked) > 1 else 0.0
+
+    def shift(self) -> float:
+        return 0.0
 
     def log_odds(self) -> list[float]:
         return [log(odds + 0.1) for odds in self.odds]

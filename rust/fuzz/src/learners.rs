@@ -4,7 +4,7 @@ use headwater_core::{
     Capacity, ClassWeight, Combine, Confidence, Config, DualLogisticConfig, Error, EvictionPolicy,
     ExternalConfig, FeslConfig, Label, Labels, Learner, LinearConfig, Loss, ModelConfig,
     OfsPartialConfig, OlvfConfig, OwnFeatures, PositiveMargin, QueryRule, RfeslConfig,
-    SecondOrderConfig, Sparsifier, SpringClassesConfig, Task, UpdateRule, snapshot,
+    SecondOrderConfig, Sparsifier, SpringClassesConfig, SpringConfig, Task, UpdateRule, snapshot,
 };
 
 use crate::bytes::Bytes;
@@ -47,7 +47,7 @@ fn linear(config: LinearConfig, query: QueryRule) -> Config {
     with(ModelConfig::Linear(config), query)
 }
 
-fn spring(labels: Labels) -> Config {
+fn dual_logistic(labels: Labels) -> Config {
     let model = ModelConfig::DualLogistic(DualLogisticConfig {
         c: 1.0,
         replay: 3,
@@ -87,8 +87,8 @@ pub fn configs() -> Vec<Config> {
                 QueryRule::Budget { rate: 0.5 },
             )
         },
-        spring(Labels::binary()),
-        spring(open()),
+        dual_logistic(Labels::binary()),
+        dual_logistic(open()),
         Config {
             labels: Labels::open(vec![Label::Text("x".to_owned())]),
             ..linear(
@@ -185,7 +185,7 @@ pub fn configs() -> Vec<Config> {
             EvictionPolicy::Oldest,
             linear(LinearConfig { sparsifier: keep_largest, ..LINEAR }, QueryRule::All),
         ),
-        bounded(EvictionPolicy::Smallest, spring(Labels::binary())),
+        bounded(EvictionPolicy::Smallest, dual_logistic(Labels::binary())),
         Config {
             scaled: true,
             own: OwnFeatures::Intercept,
@@ -212,9 +212,13 @@ pub fn configs() -> Vec<Config> {
             EvictionPolicy::Smallest,
             Config {
                 model: ModelConfig::SpringClasses(SpringClassesConfig { own: 3 }),
-                ..spring(open())
+                ..dual_logistic(open())
             },
         ),
+        Config {
+            model: ModelConfig::Spring(SpringConfig { own: 3 }),
+            ..dual_logistic(Labels::binary())
+        },
     ]
 }
 

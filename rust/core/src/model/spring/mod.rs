@@ -148,11 +148,21 @@ impl Spring {
         [a, b, mid, short, self.class_odds.slope * margins.calm() - self.class_odds.prior()]
     }
 
-    fn margin(&self, inputs: &[FeatureValue]) -> f64 {
+    fn balanced_margin(&self, inputs: &[FeatureValue]) -> f64 {
         self.mixed(self.columns(&self.rows.margins(inputs)))
     }
 
-    /// The margin: those of the columns by trust.
+    /// What is added to q so that its sign predicts.
+    fn shift(&self) -> f64 {
+        self.probability.shift(self.rows.labels())
+    }
+
+    /// The sign of the shifted margin predicts; questions are asked by the other one.
+    fn score_of(&self, q: f64) -> Score {
+        Score { confidence: q.abs(), ..Score::by_sign(q + self.shift()) }
+    }
+
+    /// q: the margins of the columns by trust, under classes that weigh the same.
     fn mixed(&self, columns: [f64; COLUMNS]) -> f64 {
         columns.iter().zip(self.trust).map(|(q, trust)| trust * q).sum()
     }
@@ -378,16 +388,16 @@ impl ModelKind for Spring {
     }
 
     fn score(&self, features: &[FeatureValue], _draws: &Generator) -> Score {
-        Score::by_sign(self.margin(features))
+        self.score_of(self.balanced_margin(features))
     }
 
     fn score_next(&mut self, features: &[FeatureValue], _draws: &Generator) -> Score {
         let margins = self.rows.refreshed_margins(features);
-        Score::by_sign(self.mixed(self.columns(&margins)))
+        self.score_of(self.mixed(self.columns(&margins)))
     }
 
     fn probabilities(&self, features: &[FeatureValue]) -> Option<Vec<f64>> {
-        let log_odds = self.probability.log_odds(self.margin(features));
+        let log_odds = self.probability.log_odds(self.balanced_margin(features));
         Some(vec![logistic(-log_odds), logistic(log_odds)])
     }
 
@@ -411,7 +421,7 @@ impl ModelKind for Spring {
             let before = earlier.into_iter().find(|change| change.number <= example.number);
             let first = (self.changes.len() < REMEMBERED).then_some(0); // later it is forgotten
             let reign = before.map(|change| change.reign).or(first);
-            let mistake = y * self.margin(inputs) <= 0.0;
+            let mistake = y * (self.balanced_margin(inputs) + self.shift()) <= 0.0;
             let placed = self.rows.located(inputs);
             self.learn_old(&placed, side, reign);
             return Ok(Outcome { mistake, scores: PriorScores::None });
@@ -420,6 +430,7 @@ impl ModelKind for Spring {
         let margins = self.rows.placed_margins(inputs);
         let columns = self.columns(&margins);
         let margin = self.mixed(columns);
+        let mistake = y * (margin + self.shift()) <= 0.0;
         if example.weight > 0.0 {
             self.probability.learn(margin, side == 1, example.weight);
             self.judge(columns, y);
@@ -456,19 +467,19 @@ impl ModelKind for Spring {
         {
             self.reset(first);
         }
-        Ok(Outcome { mistake: y * margin <= 0.0, scores: PriorScores::None })
+        Ok(Outcome { mistake, scores: PriorScores::None })
     }
 
     fn set_rows(&mut self, rows: usize) {
         self.rows.set_rows(rows);
     }
 
-    /// The class odds of CALM are part of the last feature's contribution, which is constant.
+    /// The class odds of CALM and the shift are part of the last feature's contribution, which is constant.
     fn contributions(&self, features: &[FeatureValue], _draws: &Generator) -> Vec<f64> {
         let weigh = |input: &FeatureValue| self.effective_weight(input.id) * input.value;
         let mut parts: Vec<f64> = features.iter().map(weigh).collect();
         if let Some(last) = parts.last_mut() {
-            *last -= self.trust[CALM] * self.class_odds.prior();
+            *last += self.shift() - self.trust[CALM] * self.class_odds.prior();
         }
         parts
     }

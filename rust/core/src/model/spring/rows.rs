@@ -208,6 +208,11 @@ impl Rows {
         first as usize + id as usize % KINDS
     }
 
+    /// P and N: the labels of each class, those before a change counting half.
+    pub fn labels(&self) -> [f64; 2] {
+        self.labels
+    }
+
     /// Whether a row's feature was learned.
     pub fn is_learned(&self, id: FeatureId) -> bool {
         self.place(id) < self.weights.len()
