@@ -29,8 +29,9 @@ from headwater.errors import (
     TooOldError,
 )
 from headwater.live import database as db
-from headwater.live import snapshots
+from headwater.live import journal, snapshots
 from headwater.testing import Make, stream_for
+from live import plan
 from test_contract import MAKERS
 
 EVENT: dict[str, Any] = {"rain": 2.0, "site": "roof"}
@@ -582,7 +583,17 @@ def test_few_snapshots_are_kept_however_many_are_made(path: str) -> None:
     assert files == {f"1-{row.fact}.hw" for row in rows(path, db.snapshots)}
 
 
-# How much is read
+# How much is kept in memory and read
+
+
+def test_decisions_that_are_not_in_memory_are_those_of_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for learner in plan.LEARNERS:
+        expected = plan.run(str(tmp_path / f"{learner}.db"), learner, 0, 120)
+        with monkeypatch.context() as few:
+            few.setattr(journal, "MOST_DECISIONS", 2)
+            assert plan.run(str(tmp_path / f"{learner}-few.db"), learner, 0, 120) == expected
 
 
 def test_no_verb_reads_a_whole_stream(path: str) -> None:
