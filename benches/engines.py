@@ -87,7 +87,8 @@ def spark() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(stream(10, 1), folder / "in")
-        os.environ["PYTHONPATH"] = str(Path(__file__).parent)  # where its workers find the learner
+        paths = (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))  # the learner's module
         context = session(2)
         on_spark(context, folder / "in", folder / "checkpoint", 2**20)
         yield
