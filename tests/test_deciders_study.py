@@ -46,4 +46,5 @@ def test_replicas_of_an_easy_stream_are_about_as_good_as_one_learner(
 
 
 def test_two_deciders_in_processes_of_their_own_report_to_one_owner(study: Any) -> None:
-    assert study.throughput(2, 1) > 0
+    speed = study.throughput(2, 1, 0.05)
+    assert min(speed) > 0
