@@ -53,7 +53,7 @@ fn members(
     record: &mut Record,
 ) -> Result<(), String> {
     let line = cursor.line;
-    let mut met = Vec::new(); // roles that one field has
+    let mut met = [false; 4]; // roles that one field has
     while cursor.has_control || !read_plain_members(cursor, roles, keys, record) {
         cursor.expect(b'"', "a name between quotes")?;
         let key = cursor.string(&mut record.texts)?;
@@ -64,16 +64,19 @@ fn members(
                 feature(cursor, key, role.is_some(), roles, record)?;
             }
             Some(role) => {
-                if matches!(role, Role::Label | Role::Id | Role::Time | Role::Group) {
-                    once(&mut met, role, name)?;
+                let single = [Role::Label, Role::Id, Role::Time, Role::Group];
+                if let Some(place) = single.iter().position(|&one| one == role)
+                    && std::mem::replace(&mut met[place], true)
+                {
+                    return Err(format!("{} appears twice.", quoted(name)));
                 }
-                let name = name.to_owned();
                 match role {
                     Role::Label => record.label = label(cursor)?,
                     Role::Id => record.id = id(cursor, "id")?,
                     Role::Group => record.group = id(cursor, "group")?,
                     Role::Ignore => cursor.skip_value()?,
                     Role::Time | Role::Text | Role::Category | Role::Number | Role::Raw => {
+                        let name = name.to_owned();
                         special(cursor, role, &name, roles, record)?;
                     }
                 }
@@ -86,14 +89,6 @@ fn members(
         }
     }
     cursor.at += 1;
-    Ok(())
-}
-
-fn once(met: &mut Vec<Role>, role: Role, name: &str) -> Result<(), String> {
-    if met.contains(&role) {
-        return Err(format!("{} appears twice.", quoted(name)));
-    }
-    met.push(role);
     Ok(())
 }
 
