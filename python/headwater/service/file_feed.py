@@ -176,6 +176,9 @@ class FileFeed:
 
     def _send_page(self, page: list[FileRow]) -> None:
         ids = [event_id(self.events, one.row, one.id) for one in page]
+        written, coming = self.service.texts, dict(zip(ids, page, strict=True))
+        # A card may be asked for before its text is written.
+        self.service.texts = lambda id: written(id) or (coming[id].texts if id in coming else {})
         done = self._loop.receive_many(
             [one.x for one in page], ids=ids, labels=[one.y for one in page]
         )
@@ -186,6 +189,7 @@ class FileFeed:
             if receipt.asked and row.texts:
                 kept[json.dumps(id)] = Texts(row.texts)
         self.service.records.write_many(TEXTS, kept)
+        self.service.texts = written
         self.place += len(page)
         self.service.records.write(PLACE, "", Place(self.place))
         self.service.note_receipts(STREAM, [one for one in done if isinstance(one, Receipt)])
