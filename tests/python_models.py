@@ -11,7 +11,7 @@ from headwater.types import Label, Name
 Event = dict[Name, float]
 
 
-class Hinge(hw.PythonLearner):
+class HingeSteps(hw.PythonLearner):
     """Gradient steps on the hinge loss, with all that a learner may tell."""
 
     step: float = 0.1

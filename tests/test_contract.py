@@ -16,7 +16,7 @@ from headwater.learners.replication import Replication
 from headwater.testing import Check, Make, checks, stream_for
 from headwater.testing.traits import is_scaled, kind_of
 from own_checks import IN_THE_CORE, OWN_CHECKS, UNSCALED
-from python_models import Hinge, Means, Voices
+from python_models import HingeSteps, Means, Voices
 
 RAW = partial(hw.Linear, scale=None)
 
@@ -105,8 +105,8 @@ CLASSES: dict[str, Make] = {
 
 
 IN_PYTHON: dict[str, Make] = {
-    "Hinge": partial(Hinge, query="margin"),
-    "Hinge(SelAda)": partial(Hinge, step=0.5, query=hw.query.SelAda()),
+    "HingeSteps": partial(HingeSteps, query="margin"),
+    "HingeSteps(SelAda)": partial(HingeSteps, step=0.5, query=hw.query.SelAda()),
     "Voices": Voices,
     "Means": Means,
     "Means(budget)": partial(Means, query=hw.query.Budget(0.4)),
@@ -155,7 +155,7 @@ def test_a_learner_says_its_task(name: str) -> None:
 
 
 def test_every_public_learner_is_under_contract() -> None:
-    public = {value for value in vars(hw).values() if isinstance(value, type)}
+    public = {value for name in hw.__all__ if isinstance(value := getattr(hw, name), type)}
     learners = {cls for cls in public if issubclass(cls, hw.Learner)}
     learners -= {hw.Learner, hw.PythonLearner}
     learners |= set(Replication.__subclasses__())

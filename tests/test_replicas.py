@@ -13,7 +13,7 @@ import pytest
 import headwater as hw
 from headwater.errors import AnswerError, ModelFileError, ParameterError
 from model_bytes import put_together, state_of, take_apart
-from python_models import Hinge
+from python_models import HingeSteps
 from reference.replica import Replica, absorb
 from reference.scaler import Scaler, Statistics, read_scaler
 from reference.spring import CONSTANT, OWN, PRESENCE, VALUE, read_spring
@@ -353,7 +353,7 @@ def test_what_cannot_have_replicas_says_so() -> None:
     number: Any = 7
     cases: list[tuple[Any, str]] = [
         (lambda: hw.Spring(track=True).replica(seed=1), "register must be shown every event"),
-        (lambda: Hinge().replica(seed=1), "a model written in Python"),
+        (lambda: HingeSteps().replica(seed=1), "a model written in Python"),
         (lambda: hw.Linear(query=hw.query.Quota(0.1, total=9)).replica(seed=1), "with a total"),
         (lambda: owner.replica(seed=0), "seed must be another than the owner's"),
         (lambda: owner.replica(seed=-1), "seed"),

@@ -24,7 +24,7 @@ from headwater.errors import (
 from headwater.testing import stream_for
 from headwater.testing.small_stream import follow
 from model_bytes import put_together, take_apart
-from python_models import Event, Hinge, Means, Voices
+from python_models import Event, HingeSteps, Means, Voices
 
 
 class SoftMargin(hw.PythonLearner):
@@ -81,7 +81,7 @@ def test_a_rule_of_the_package_asks_as_it_does_in_the_core(rule: hw.query.Query)
 
 
 def test_an_error_of_the_model_is_passed_on_and_nothing_counts_as_learned() -> None:
-    class Picky(Hinge):
+    class Picky(HingeSteps):
         def learn(self, x: Event, y: Any) -> None:
             if "bad" in x:
                 raise KeyError("bad")
@@ -220,31 +220,31 @@ def test_a_memory_that_was_altered_is_refused(memory: str) -> None:
 
 
 def test_a_file_of_a_class_that_is_not_imported_says_what_to_do(tmp_path: Path) -> None:
-    Hinge().save(tmp_path / "model.hw")
+    HingeSteps().save(tmp_path / "model.hw")
     code = f"import headwater as hw; hw.load({str(tmp_path / 'model.hw')!r})"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "there is no learner 'Hinge'; if it is written in Python, import its" in said.stderr
+    assert "there is no learner 'HingeSteps'; if it is written in Python, import its" in said.stderr
 
 
 def test_parameters_are_checked_and_described() -> None:
-    assert repr(Hinge(step=0.5, query="margin")) == "Hinge(step=0.5, query='margin')"
-    assert "When to ask for a label" in str(Hinge.__doc__)
-    with pytest.raises(ParameterError, match="Hinge: query must be one of"):
-        Hinge(query="never")
-    with pytest.raises(ParameterError, match="Hinge: seed must be a whole number"):
-        Hinge(seed=-1)
+    assert repr(HingeSteps(step=0.5, query="margin")) == "HingeSteps(step=0.5, query='margin')"
+    assert "When to ask for a label" in str(HingeSteps.__doc__)
+    with pytest.raises(ParameterError, match="HingeSteps: query must be one of"):
+        HingeSteps(query="never")
+    with pytest.raises(ParameterError, match="HingeSteps: seed must be a whole number"):
+        HingeSteps(seed=-1)
 
 
 def test_decisions_of_another_class_are_refused() -> None:
-    decision = Hinge(query="all").decide_one({"a": 1.0})
+    decision = HingeSteps(query="all").decide_one({"a": 1.0})
     with pytest.raises(AnswerError, match="another learner made this decision"):
         SoftMargin(query="all").answer(decision, True)
     with pytest.raises(AnswerError, match="expected a Decision"):
-        Hinge().answer("yes", True)  # type: ignore[arg-type]
+        HingeSteps().answer("yes", True)  # type: ignore[arg-type]
 
 
 def test_batches_are_checked_whole_before_the_first_row() -> None:
-    model = Hinge(query="all")
+    model = HingeSteps(query="all")
     before = model.to_bytes()
     with pytest.raises(EventError, match="X, row 1: feature 0 must be a finite number"):
         model.simulate([[1.0], [float("inf")]], [True, False])
@@ -264,16 +264,16 @@ def test_a_file_is_run_and_its_bad_lines_are_skipped_or_named(tmp_path: Path) ->
     path = tmp_path / "days.jsonl"
     path.write_text(LINES)
     told: list[Any] = []
-    run = Hinge(query="all").simulate_file(path, on_error="skip", progress=told.append)
+    run = HingeSteps(query="all").simulate_file(path, on_error="skip", progress=told.append)
     assert (run.events, run.labelled, run.asked, run.learned) == (3, 2, 3, 2)
     assert (run.mistakes, run.skipped, run.bytes) == (1, 2, len(LINES))
     assert len(run.problems) == 2
     with pytest.raises(LabelError, match=r"days\.jsonl, event 2: label: expected True or False"):
-        Hinge().simulate_file(path)
+        HingeSteps().simulate_file(path)
     with pytest.raises(ParameterError, match="writes no file of decisions"):
-        Hinge().simulate_file(path, decisions=tmp_path / "out.csv")
+        HingeSteps().simulate_file(path, decisions=tmp_path / "out.csv")
     with pytest.raises(ParameterError, match="writes no file of predictions"):
-        Hinge()._predict_file(hw.open(path).reader(), 10, False, 0)
+        HingeSteps()._predict_file(hw.open(path).reader(), 10, False, 0)
 
 
 def test_a_file_of_numbers_sums_up_the_errors(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_a_file_of_numbers_sums_up_the_errors(tmp_path: Path) -> None:
 
 def test_it_runs_in_evaluation_and_tells_its_sparsity_if_it_has_weights() -> None:
     network = hw.streams.SensorNetwork(600)
-    run = hw.evaluation.prequential(Hinge(query=hw.query.Budget(0.3)), network, window=300)
+    run = hw.evaluation.prequential(HingeSteps(query=hw.query.Budget(0.3)), network, window=300)
     assert run.scores.events == 600
     assert 0 <= run.sparsity < 1
     assert np.isnan(hw.evaluation.sparsity(SoftMargin()))
@@ -298,7 +298,7 @@ def test_it_runs_in_evaluation_and_tells_its_sparsity_if_it_has_weights() -> Non
 def test_several_threads_may_use_one() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    model = Hinge(query="all")
+    model = HingeSteps(query="all")
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda n: model.answer(model.decide_one({n % 5: 1.0}), True), range(200)))
     assert (model.seen, model.asked, model.learned) == (200, 200, 200)
