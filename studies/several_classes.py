@@ -2,6 +2,7 @@
 
     python studies/several_classes.py --data FOLDER
     python studies/several_classes.py --data FOLDER --streams satimage,born --repeats 5
+    python studies/several_classes.py --data FOLDER --learners "Spring 5 %,Spring 100 %"
 
 Every event is first predicted, then its label may be asked for and learned. Spring asks for 5 % of
 the labels and for all of them, MPAA-II for as many as it chooses, River learns every one. Accuracy,
@@ -172,7 +173,8 @@ def show(cases: list[Case], outcomes: list[Outcome]) -> None:
 
 @study(repeats=2)
 @click.option("--streams", default=",".join(STREAMS), help="Which, separated by commas.")
-def main(data: Path | None, repeats: int, jobs: int, streams: str) -> None:
+@click.option("--learners", default=",".join(LEARNERS), help="Which, separated by commas.")
+def main(data: Path | None, repeats: int, jobs: int, streams: str, learners: str) -> None:
     """Print accuracy, balanced accuracy and log loss of each learner on each stream."""
     chosen = streams.split(",")
     unknown = [one for one in chosen if one not in STREAMS]
@@ -180,12 +182,18 @@ def main(data: Path | None, repeats: int, jobs: int, streams: str) -> None:
         raise click.UsageError(
             f"--streams: there is no {', '.join(unknown)}. Choose from {', '.join(STREAMS)}."
         )
+    compared = learners.split(",")
+    unknown = [one for one in compared if one not in LEARNERS]
+    if unknown:
+        raise click.UsageError(
+            f"--learners: there is no {', '.join(unknown)}. Choose from {', '.join(LEARNERS)}."
+        )
     folder = check_data(data, [one for one in chosen if one in TABLES])
     click.echo(f"The means over {repeats} seeds; {TOPICS} has one order and runs once.")
     cases = [
         Case(folder, stream, learner, seed)
         for stream in chosen
-        for learner in LEARNERS
+        for learner in compared
         for seed in range(1 if stream == TOPICS else repeats)
     ]
     show(cases, list(in_order(run_case, cases, jobs)))
