@@ -33,7 +33,9 @@ def long_stream(seed: int) -> list[dict[str, Any]]:
     return [event for part in range(4) for event in made(seed + part, lambda t: int(t > 0), None)]
 
 
-@pytest.mark.parametrize(("name", "write"), (TYPED | VW | SVMLIGHT).items(), ids=str)
+@pytest.mark.parametrize(
+    ("name", "write"), (TYPED | VW | SVMLIGHT).items(), ids=[*TYPED, *VW, *SVMLIGHT]
+)
 def test_every_learner_is_as_it_would_be_alone(
     name: str, write: Callable[[list[dict[str, Any]], Path], None], tmp_path: Path
 ) -> None:
