@@ -320,7 +320,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     >>> halve(2)
     Traceback (most recent call last):
     ...
-    headwater.errors.ParameterError: halve: share must be in (0, 1], got 2.
+    headwater.errors.ParameterError: halve: share must be in (0, 1], got 2; 2 % is 0.02.
     """
     signature, limits = inspect.signature(function), argument_limits(function)
     is_method = next(iter(signature.parameters), "") == "self"

@@ -193,7 +193,10 @@ def test_rare_words_come_to_the_end_of_the_stream() -> None:
         (lambda: LinearConcept(positive_share=1), r"positive_share must be in \(0, 1\), got 1\."),
         (lambda: InTurn([[1.0]], [1], devices=0), "InTurn: devices must be a whole number above 0"),
         (lambda: ShortTexts(length=0.5), "ShortTexts: length must be 1 or above, got 0.5."),
-        (lambda: Reversed([[1.0]], [1], place=2), r"Reversed: place must be in \[0, 1\], got 2\."),
+        (
+            lambda: Reversed([[1.0]], [1], place=2),
+            r"Reversed: place must be in \[0, 1\], got 2; 2 % is 0\.02\.",
+        ),
     ],
 )
 def test_wrong_parameters_are_named(make: Any, message: str) -> None:

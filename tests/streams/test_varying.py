@@ -97,7 +97,9 @@ def test_a_table_without_rows_is_an_empty_stream() -> None:
 
 
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"Varying: removed must be in \[0, 1\], got 2\."):
+    with pytest.raises(
+        ParameterError, match=r"Varying: removed must be in \[0, 1\], got 2; 2 % is 0\.02\."
+    ):
         Varying([[1.0]], [True], removed=2)
     with pytest.raises(LabelError, match="Varying: y must be one label per row"):
         Varying([[1.0]], [True, False])

@@ -58,7 +58,10 @@ def test_a_learner_whose_library_is_missing_is_said_to_be_left_out(tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["study", "none.toml"], "there is no file none.toml, and no packaged study of that name"),
+        (
+            ["study", "none.toml"],
+            "there is no file none.toml, and no study of that name; the package has",
+        ),
         (["study", "recommended", "--data", "spam"], "no study here has spam"),
         (
             ["study", "recommended", "--data", "vote,wdbc"],
