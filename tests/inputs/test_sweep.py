@@ -140,6 +140,7 @@ def test_what_cannot_be_swept_is_refused_before_anything_is_read(tmp_path: Path)
     for learners, part in [
         ([model, hw.PAA(), model], r"learners\[2\]: FLLS\(\) is given twice"),
         ([model, "FLLS"], r"learners\[1\]: expected a learner, got 'FLLS'"),
+        (model, r"learners: expected a list of learners, got one; write \[FLLS\(\)\]\."),
         ([model, Mine()], r"learners\[1\]: a learner written in Python"),
     ]:
         with pytest.raises(ParameterError, match=part):

@@ -59,6 +59,10 @@ def sweep(
     >>> [(run.events, run.mistakes) for run in runs]
     [(2, 1), (2, 1), (2, 1)]
     """
+    if isinstance(learners, Learner):
+        raise ParameterError(
+            f"learners: expected a list of learners, got one; write [{learners!r}]."
+        )
     models = list(learners)
     for place, model in enumerate(models):
         if not isinstance(model, Learner):
