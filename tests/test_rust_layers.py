@@ -9,7 +9,7 @@ import pytest
 PROJECT = Path(__file__).parent.parent
 LAYERS = (
     "learner > event_bytes|readers|model > rules > scaling|register > capacity > feature_table"
-    " > storage|feature_history > label > event > error"
+    " > feature_history > storage > label > event > error"
 )
 DEPTH = {
     part: depth for depth, layer in enumerate(LAYERS.split(" > ")) for part in layer.split("|")

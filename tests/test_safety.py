@@ -287,7 +287,11 @@ def test_a_full_disk_ends_the_run_and_what_is_written_is_what_was_learned(
 def test_want_of_memory_is_an_error_and_not_the_end_of_the_process(tmp_path: Path) -> None:
     long_line = tmp_path / "long.svm"
     long_line.write_bytes(b"1 " + b"1:1 " * 12_000_000)  # 48 MB without a line end
-    rows = np.zeros((400_000, 50))
+    falling = np.tile(np.arange(50, dtype=np.int32)[::-1], 400_000)  # which has to be copied
+    ends = np.arange(0, falling.size + 1, 50)
+    rows = SimpleNamespace(
+        indptr=ends, indices=falling, data=np.ones(falling.size), shape=(400_000, 50)
+    )
 
     def run() -> None:
         import resource

@@ -130,8 +130,8 @@ FAULTS: list[Fault] = [
     Fault(
         "weights-scale",
         "storage/weights.rs",
-        "(self.vectors[vector].scale * sum, squares)",
-        "(sum, squares)",
+        "        self.vectors[vector].scale * sum\n",
+        "        sum\n",
         "the lazy scale is part of every weight",
     ),
     Fault(
@@ -281,14 +281,14 @@ FAULTS: list[Fault] = [
     # Batches and eviction
     Fault(
         "batch-columns",
-        "learner/batch.rs",
+        "learner/row_arrays.rs",
         "(*last as usize) < width {",
         "(*last as usize) <= width {",
         "a column that does not exist is refused",
     ),
     Fault(
         "batch-pointers",
-        "learner/batch.rs",
+        "learner/row_arrays.rs",
         "pair[0] > pair[1])",
         "pair[0] > pair[1] + 1)",
         "row pointers that fall are refused",

@@ -116,6 +116,15 @@ pub struct FeatureValue {
     pub value: f64,
 }
 
+/// ‖x‖², summed in the event's order.
+pub fn sum_of_squares(features: &[FeatureValue]) -> f64 {
+    let mut sum = 0.0;
+    for feature in features {
+        sum += feature.value * feature.value;
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

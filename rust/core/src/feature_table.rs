@@ -13,7 +13,7 @@ use std::hash::BuildHasher;
 
 use crate::error::Error;
 use crate::event::{FeatureId, Name, UNKNOWN};
-use crate::feature_history::FeatureHistory;
+use crate::feature_history::{FeatureHistory, Histories};
 use crate::storage::index_remap::IndexRemap;
 
 /// A name as it is stored: texts lie end to end in one string.
@@ -35,7 +35,7 @@ pub struct FeatureTable {
     hasher: FixedState,
     stored: Vec<StoredName>,
     texts: String,
-    history: Vec<FeatureHistory>,
+    history: Histories,
 }
 
 impl FeatureTable {
@@ -73,21 +73,19 @@ impl FeatureTable {
     }
 
     /// When each name was learned, by its id.
-    pub fn history(&self) -> &[FeatureHistory] {
+    pub fn history(&self) -> &Histories {
         &self.history
     }
 
     /// Note that an event of this round was learned, with these features.
-    #[inline]
+    #[inline(always)]
     pub fn note_learned(&mut self, ids: impl Iterator<Item = FeatureId>, round: u64) {
-        for id in ids {
-            self.history[id as usize].note(round);
-        }
+        self.history.note(ids, round);
     }
 
-    /// Put a saved history in place of that of all names.
-    pub fn set_history(&mut self, history: Vec<FeatureHistory>) {
-        self.history = history;
+    /// Put a saved history in place of that of all names; so many events were learned.
+    pub fn set_history(&mut self, history: Vec<FeatureHistory>, learned: u64) {
+        self.history.adopt(history, learned);
     }
 
     /// Refuse so many more names if there are not enough ids.
@@ -117,7 +115,7 @@ impl FeatureTable {
     /// The next id for a name, which cannot be found yet.
     fn store(&mut self, name: Name<'_>) -> FeatureId {
         let id = self.len() as FeatureId;
-        self.history.push(FeatureHistory::default());
+        self.history.push();
         self.stored.push(match name {
             Name::Number(number) => StoredName::Number(number),
             Name::Text(text) => {
@@ -169,7 +167,7 @@ impl FeatureTable {
     /// Drop the names of evicted ids, and their texts.
     pub fn retain(&mut self, remap: &IndexRemap) {
         let mut history = std::mem::take(&mut self.history);
-        remap.retain(&mut history, 1);
+        history.retain(remap);
         let (stored, texts) = (std::mem::take(&mut self.stored), std::mem::take(&mut self.texts));
         self.table.clear();
         self.numbers.fill(UNKNOWN);

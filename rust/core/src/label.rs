@@ -157,8 +157,17 @@ impl Labels {
         if self.is_multiclass() { self.classes.len() } else { 1 }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn read(&self, label: &Label) -> Result<ParsedLabel, Error> {
+        if let (LabelForm::Bool, Label::Bool(truth)) = (self.form, label) {
+            let target = Target::Class(usize::from(*truth));
+            return Ok(ParsedLabel { target, form: LabelForm::Bool }); // as most labels are
+        }
+        self.read_any(label)
+    }
+
+    #[inline(never)]
+    fn read_any(&self, label: &Label) -> Result<ParsedLabel, Error> {
         match self.form {
             LabelForm::Open => {
                 if let Label::Real(number) = label {

@@ -12,7 +12,7 @@
 //! A module imports only what lies below it (`tests/test_rust_layers.py` checks that):
 //!
 //! ```text
-//! learner > event_bytes|readers|model > rules > scaling|register > capacity > feature_table > storage|feature_history > label > event > error
+//! learner > event_bytes|readers|model > rules > scaling|register > capacity > feature_table > feature_history > storage > label > event > error
 //! ```
 #![forbid(unsafe_code)]
 
@@ -45,14 +45,14 @@ pub use learner::decision::Decision;
 pub use learner::decision_bytes::{StoredDecision, event_fingerprint};
 pub use learner::decision_writer::{DecisionSink, DecisionWriter, Output};
 pub use learner::event_buffer::EventBuffer;
-pub use learner::feature_names::FeatureNames;
+pub use learner::feature_names::{ColumnNames, FeatureNames};
 pub use learner::file::{LearnedLabels, Progress, RunCounts};
 pub use learner::own_features::OwnFeatures;
 pub use learner::prediction_writer::PredictionWriter;
 pub use learner::register_batch::observe_batch;
 pub use learner::report::Report;
 pub use learner::{Config, Learner, Part};
-pub use learner::{batch, delta, snapshot, sweep};
+pub use learner::{batch, delta, row_arrays, snapshot, sweep};
 pub use model::ModelConfig;
 pub use model::dual_logistic::DualLogisticConfig;
 pub use model::example::CachedProducts;

@@ -4,8 +4,11 @@
 
 use std::collections::VecDeque;
 
-use headwater_core::batch::{Batch, ColumnNames, RowArrays};
-use headwater_core::{Decision, Error, EventBuffer, FeatureValue, Label, Learner, Name, UNKNOWN};
+use headwater_core::batch::{Batch, LabelColumn};
+use headwater_core::row_arrays::RowArrays;
+use headwater_core::{
+    ColumnNames, Decision, Error, EventBuffer, FeatureValue, Label, Learner, Name, UNKNOWN,
+};
 
 use crate::bytes::Bytes;
 use crate::check_sentence;
@@ -111,7 +114,7 @@ fn query(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let mut buffer = buffer(&values);
     learner.look_up(names.as_slice(), &mut buffer)?;
     learner.transform(&mut buffer)?;
-    learner.query(buffer.inputs()).map(|_| ())
+    learner.query(&buffer).map(|_| ())
 }
 
 /// All calls that change nothing.
@@ -158,7 +161,12 @@ fn simulate(learner: &mut Learner, bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let batch = Batch::new(rows, ColumnNames::Listed(&columns), columns.len())?;
     let mut copy = learner.clone();
     let mut decisions = Vec::new();
-    let result = learner.simulate(&batch, &labels, |decision| decisions.push(*decision), |_| true);
+    let result = learner.simulate(
+        &batch,
+        LabelColumn::Listed(&labels),
+        |decision| decisions.push(*decision),
+        |_| true,
+    );
     let whole = match &result {
         Err(Error::Label(_)) => true,
         Err(Error::Event(text)) => text.starts_with("names: "),

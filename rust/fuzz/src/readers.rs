@@ -4,13 +4,14 @@ use std::io::{self, Cursor, Read};
 
 use headwater_core::LearnedLabels;
 use headwater_core::RunCounts;
-use headwater_core::batch::{Batch, ColumnNames, RowArrays};
+use headwater_core::batch::{Batch, LabelColumn};
 use headwater_core::readers::Reader;
 use headwater_core::readers::columns::{Columns, TimeFeatures};
 use headwater_core::readers::options::{Format, OnError, Options};
 use headwater_core::readers::record::{Id, Record};
 use headwater_core::readers::record_table::RecordTable;
-use headwater_core::{Error, Label, Learner, Name, Names};
+use headwater_core::row_arrays::RowArrays;
+use headwater_core::{ColumnNames, Error, Label, Learner, Name, Names};
 
 use crate::check_sentence;
 use crate::learners::{bytes_of, configs};
@@ -179,7 +180,8 @@ fn learn(data: &[u8], options: &Options, told: &FuzzRun, kind: usize) {
         RowArrays::Csr { indptr: &table.indptr, indices: &table.indices, values: &table.values };
     let names: Vec<Name<'_>> = table.names().collect();
     let batch = Batch::new(rows, ColumnNames::Listed(&names), names.len()).expect("a sound table");
-    by_array.simulate(&batch, &table.labels, |_| (), |_| true).expect("as the file");
+    let labels = LabelColumn::Listed(&table.labels);
+    by_array.simulate(&batch, labels, |_| (), |_| true).expect("as the file");
     assert!(bytes_of(&by_file) == bytes_of(&by_array), "as arrays it is learned otherwise");
 }
 

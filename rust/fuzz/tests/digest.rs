@@ -68,14 +68,14 @@ impl Random {
 /// Features come and go: an event carries some of six names, which change over the stream.
 fn event(random: &mut Random, round: u64) -> (Vec<usize>, EventBuffer) {
     let first = (round * (NAMES - 6) / EVENTS) as usize;
-    let (mut positions, mut buffer) = (Vec::new(), EventBuffer::default());
+    let (mut positions, mut features) = (Vec::new(), Vec::new());
     for position in first..first + 6 {
         if random.below(10) < 7 {
             positions.push(position);
-            buffer.features.push(FeatureValue { id: UNKNOWN, value: random.value() });
+            features.push(FeatureValue { id: UNKNOWN, value: random.value() });
         }
     }
-    (positions, buffer)
+    (positions, EventBuffer::new(features))
 }
 
 /// A label that fits: the sign or the size of the event's sum, wrong one time in ten.

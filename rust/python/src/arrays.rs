@@ -1,9 +1,15 @@
 //! Batches of events and their labels, from NumPy arrays.
+//!
+//! Another thread may write into the arrays while a batch runs without the interpreter's lock. They are checked as
+//! a whole; each number is then read once, as an atomic, and refused if it no longer fits (`row_arrays.rs` of the
+//! core). Reading them so needs `unsafe`. Only where the columns of a row do not rise are the arrays copied.
 
-use headwater_core::batch::{Batch, ColumnNames, RowArrays};
-use headwater_core::{Error, Label, Name, OwnedName};
+use std::sync::atomic::{AtomicI32, AtomicU64};
+
+use headwater_core::batch::{Batch, LabelColumn};
+use headwater_core::row_arrays::{RowArrays, SharedArrays};
+use headwater_core::{ColumnNames, Error, Label, Name, OwnedName};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -20,44 +26,59 @@ pub enum Arrays<'py> {
     Csr(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i32>, PyReadonlyArray1<'py, f64>, usize),
 }
 
-/// Copies of the arrays: another thread may change the arrays themselves while a batch runs without
-/// the interpreter's lock, and what is read must be what was checked.
-enum OwnedArrays {
-    Dense { values: Vec<f64>, columns: usize, rows: usize },
-    Csr { indptr: Vec<i64>, indices: Vec<i32>, values: Vec<f64>, columns: usize },
+/// The arrays as the core reads them.
+enum Slices<'a> {
+    Dense { values: &'a [f64], columns: usize, rows: usize },
+    Csr { indptr: &'a [i64], indices: &'a [i32], values: &'a [f64], columns: usize },
 }
 
-impl OwnedArrays {
-    fn rows(&self) -> (RowArrays<'_>, usize) {
-        match self {
+impl<'a> Slices<'a> {
+    fn rows(&self) -> (RowArrays<'a>, usize) {
+        match *self {
             Self::Dense { values, columns, rows } => {
-                (RowArrays::Dense { values, columns: *columns, rows: *rows }, *columns)
+                (RowArrays::Dense { values, columns, rows }, columns)
             }
             Self::Csr { indptr, indices, values, columns } => {
-                (RowArrays::Csr { indptr, indices, values }, *columns)
+                (RowArrays::Csr { indptr, indices, values }, columns)
             }
         }
+    }
+
+    fn shared(&self) -> SharedArrays<'a> {
+        match *self {
+            Self::Dense { values, columns, rows } => {
+                SharedArrays::Dense { values: shared_numbers(values), columns, rows }
+            }
+            Self::Csr { indptr, indices, values, .. } => SharedArrays::Csr {
+                indptr,
+                indices: shared_columns(indices),
+                values: shared_numbers(values),
+            },
+        }
+    }
+
+    /// Run on the arrays where they are, or on a copy of them.
+    fn run<T>(
+        &self,
+        columns: ColumnNames<'_>,
+        run: impl FnOnce(&Batch<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let (rows, width) = self.rows();
+        if let Some(batch) = Batch::shared(rows, self.shared(), columns, width)? {
+            return run(&batch);
+        }
+        let Self::Csr { indptr, indices, values, .. } = *self else {
+            unreachable!("the columns of dense rows rise")
+        };
+        let (indices, values) = (copied(indices)?, copied(values)?);
+        let rows = RowArrays::Csr { indptr, indices: &indices, values: &values };
+        run(&Batch::new(rows, columns, width)?)
     }
 }
 
 impl Arrays<'_> {
-    fn copied(&self) -> PyResult<OwnedArrays> {
-        Ok(match self {
-            Self::Dense(values) => {
-                let (rows, columns) = values.as_array().dim();
-                OwnedArrays::Dense { values: copied(values.as_slice())?, columns, rows }
-            }
-            Self::Csr(indptr, indices, values, columns) => OwnedArrays::Csr {
-                indptr: copied(indptr.as_slice())?,
-                indices: copied(indices.as_slice())?,
-                values: copied(values.as_slice())?,
-                columns: *columns,
-            },
-        })
-    }
-
-    /// Check a copy of the batch and hand it to `run` without the interpreter's lock. `owner` is the number of
-    /// the learner that it is for.
+    /// Check the batch and hand it to `run` without the interpreter's lock. `owner` is the number of the learner
+    /// that it is for.
     pub fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -65,7 +86,22 @@ impl Arrays<'_> {
         owner: u64,
         run: impl FnOnce(&Batch<'_>) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let arrays = self.copied()?;
+        let ends; // a copy: nobody else may move the ends of rows
+        let slices = match self {
+            Self::Dense(values) => {
+                let (rows, columns) = values.as_array().dim();
+                Slices::Dense { values: contiguous(values.as_slice())?, columns, rows }
+            }
+            Self::Csr(indptr, indices, values, columns) => {
+                ends = contiguous(indptr.as_slice())?.to_vec();
+                Slices::Csr {
+                    indptr: &ends,
+                    indices: contiguous(indices.as_slice())?,
+                    values: contiguous(values.as_slice())?,
+                    columns: *columns,
+                }
+            }
+        };
         let kept = names.and_then(|names| names.cast::<FeatureNames>().ok());
         let kept = kept.map(|names| names.get().0.clone());
         let names = names.filter(|_| kept.is_none()).map(read_names).transpose()?;
@@ -77,28 +113,40 @@ impl Arrays<'_> {
                 (None, Some(names)) => ColumnNames::Listed(names),
                 (None, None) => ColumnNames::Numbers,
             };
-            let (rows, width) = arrays.rows();
-            run(&Batch::new(rows, columns, width)?)
+            slices.run(columns, run)
         })
         .map_err(raise)
     }
 }
 
-/// Bytes copied at a time.
-const PIECE: usize = 4_032;
-
-fn copied<T: Copy>(slice: Result<&[T], impl Sized>) -> PyResult<Vec<T>> {
-    let slice = slice.map_err(|_| EventError::new_err("X: the arrays must be contiguous."))?;
+fn copied<T: Copy>(slice: &[T]) -> Result<Vec<T>, Error> {
     let mut copy = Vec::new();
     copy.try_reserve_exact(slice.len()).map_err(|_| {
-        PyMemoryError::new_err(format!(
+        Error::Memory(format!(
             "X: there is no memory for a copy of its {} values; give it in smaller batches.",
             slice.len()
         ))
     })?;
-    // In pieces: callgrind counts a long copy, which is one instruction, byte by byte.
-    slice.chunks(PIECE / size_of::<T>()).for_each(|piece| copy.extend_from_slice(piece));
+    copy.extend_from_slice(slice);
     Ok(copy)
+}
+
+fn contiguous<T>(slice: Result<&[T], impl Sized>) -> PyResult<&[T]> {
+    let aligned = slice.ok().filter(|slice| slice.as_ptr().is_aligned());
+    aligned.ok_or_else(|| EventError::new_err("X: the arrays must be contiguous and aligned."))
+}
+
+/// Numbers that another thread may write while they are read.
+fn shared_numbers(values: &[f64]) -> &[AtomicU64] {
+    // SAFETY: an f64 has the size and alignment of an AtomicU64 and every bit pattern is allowed. The arrays are
+    // alive: whoever called holds references to them. Nothing is written through the result.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
+}
+
+/// Likewise columns.
+fn shared_columns(indices: &[i32]) -> &[AtomicI32] {
+    // SAFETY: as above.
+    unsafe { std::slice::from_raw_parts(indices.as_ptr().cast(), indices.len()) }
 }
 
 /// The labels of a batch: arrays of one type, or a list of whatever they are, missing ones included.
@@ -112,18 +160,35 @@ pub enum Answers<'py> {
     List(Bound<'py, PyList>),
 }
 
+/// The labels as the core reads them. Arrays are copied: what is learned must be what was checked.
+pub enum OwnedLabels {
+    Bools(Vec<bool>),
+    Integers(Vec<i64>),
+    Listed(Vec<Option<Label>>),
+}
+
+impl OwnedLabels {
+    pub fn column(&self) -> LabelColumn<'_> {
+        match self {
+            Self::Bools(labels) => LabelColumn::Bools(labels),
+            Self::Integers(labels) => LabelColumn::Integers(labels),
+            Self::Listed(labels) => LabelColumn::Listed(labels),
+        }
+    }
+}
+
 impl Answers<'_> {
-    pub fn read(&self) -> PyResult<Vec<Option<Label>>> {
+    pub fn read(&self) -> PyResult<OwnedLabels> {
         Ok(match self {
-            Self::Bools(y) => y.as_array().iter().map(|&truth| Some(Label::Bool(truth))).collect(),
-            Self::Integers(y) => y.as_array().iter().map(|&n| Some(Label::Int(n))).collect(),
+            Self::Bools(y) => OwnedLabels::Bools(y.as_array().to_vec()),
+            Self::Integers(y) => OwnedLabels::Integers(y.as_array().to_vec()),
             Self::List(labels) => {
                 let read = |(row, label)| {
                     read_label(&label).map_err(|error| {
                         LabelError::new_err(format!("y, row {row}: {}", error.value(labels.py())))
                     })
                 };
-                return labels.iter().enumerate().map(read).collect();
+                OwnedLabels::Listed(labels.iter().enumerate().map(read).collect::<PyResult<_>>()?)
             }
         })
     }

@@ -47,6 +47,8 @@ pub struct Decision {
     features: Vec<FeatureValue>,
     /// With a scaler: what each feature said by being there.
     presence: Vec<f64>,
+    /// ‖x‖² of the features, or of what the model made of them.
+    squared_norm: f64,
     /// The raw values of the event, if the model used scaled ones.
     given: Option<Vec<f64>>,
     /// The factor and the energy of the event, computed by the scaler.
@@ -77,6 +79,7 @@ impl Decision {
             texts: std::mem::take(&mut event.texts),
             features: event.buffer.features.clone(),
             presence: event.buffer.presence.clone(),
+            squared_norm: event.buffer.squared_norm,
             given,
             summary: event.buffer.summary,
             identity,
@@ -166,6 +169,8 @@ impl Decision {
         event.clear();
         event.features.extend_from_slice(&self.features);
         event.presence.extend_from_slice(&self.presence);
+        event.squared_norm = self.squared_norm;
+        event.known = learner == self.learner && self.kept.is_empty();
         if learner != self.learner {
             for feature in &mut event.features {
                 feature.id = UNKNOWN;
@@ -273,7 +278,6 @@ impl Decision {
             margin: stored.margin,
             query_probability: stored.query_probability,
             asked: stored.asked,
-            squared_norm: None,
         };
         let same_length = stored.features == event.kept.len();
         let given = stored
@@ -332,14 +336,8 @@ impl Decision {
         identity: u64,
         number: u64,
     ) -> PyResult<Self> {
-        let decided = headwater_core::Decision {
-            number,
-            class: None,
-            margin,
-            query_probability,
-            asked,
-            squared_norm: None,
-        };
+        let decided =
+            headwater_core::Decision { number, class: None, margin, query_probability, asked };
         let mut event = PyEvent::read(event)?;
         if seen_as.as_ref().is_some_and(|values| values.len() != 2 * event.kept.len()) {
             return Err(AnswerError::new_err(
@@ -379,6 +377,7 @@ impl Decision {
 fn put_seen(event: &mut EventBuffer, seen: &[f64]) -> Vec<f64> {
     let (values, presence) = seen.split_at(event.features.len());
     event.presence = presence.to_vec();
+    event.squared_norm = values.iter().map(|value| value * value).sum();
     let places = event.features.iter_mut().zip(values);
     places.map(|(feature, &value)| std::mem::replace(&mut feature.value, value)).collect()
 }

@@ -86,6 +86,7 @@ impl PyEvent {
         self.texts.clear();
         let mut reader = DictReader { event: self, finder, joined: String::new() };
         let plain = visit_items(dict, &mut reader);
+        self.buffer.known = self.kept.is_empty();
         plain && (self.texts.is_empty() || !self.has_repeats(dict.py(), finder))
     }
 
@@ -133,7 +134,9 @@ impl<'py, F: FindId<'py>> ItemVisitor<'py> for DictReader<'_, F> {
         if id == UNKNOWN {
             return self.visit_unrecalled(name, value);
         }
-        self.event.buffer.features.push(FeatureValue { id, value });
+        let buffer = &mut self.event.buffer;
+        buffer.squared_norm += value * value;
+        buffer.features.push(FeatureValue { id, value });
         true
     }
 }
@@ -174,6 +177,7 @@ impl<'py, F: FindId<'py>> DictReader<'_, F> {
         if id == UNKNOWN {
             kept.push((buffer.features.len() as u32, key()));
         }
+        buffer.squared_norm += value * value;
         buffer.features.push(FeatureValue { id, value });
     }
 }

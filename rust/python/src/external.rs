@@ -89,7 +89,7 @@ pub fn check_batch<'py>(
     let labels = y.map(|y| y.read()).transpose()?;
     learner.with_batch(py, &rows, names, |core, batch, _| {
         let Some(labels) = labels else { return Ok(()) };
-        check_length(batch.len(), labels.len())?;
-        core.check_labels(labels.iter().map(Option::as_ref))
+        check_length(batch.len(), labels.column().len())?;
+        core.check_labels(labels.column())
     })
 }

@@ -385,7 +385,10 @@ impl Learner {
     /// >>> hw.PAA().query_one({"rain": 1.0})  # a margin of 0 is always worth a question
     /// True
     fn query_one(&self, x: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.on_transformed(x, |core, features| core.query(features))
+        self.on_event(x, |inner, event| {
+            inner.core.transform(&mut event.buffer)?;
+            inner.core.query(&event.buffer)
+        })
     }
 
     /// Predict an event, and say whether its label is worth asking for.
@@ -698,8 +701,8 @@ impl Learner {
     ) -> PyResult<TraceArrays<'py>> {
         let labels = y.read()?;
         let found = self.with_batch(py, &rows, names, |core, batch, tick| {
-            check_length(batch.len(), labels.len())?;
-            let rows = labels.len();
+            let (rows, labels) = (batch.len(), labels.column());
+            check_length(rows, labels.len())?;
             let (mut classes, mut margins) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
             let (mut chances, mut asked) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
             let decided = |decision: &core::Decision| {
@@ -708,7 +711,7 @@ impl Learner {
                 chances.push(decision.query_probability);
                 asked.push(decision.asked);
             };
-            core.simulate(batch, &labels, decided, tick)?;
+            core.simulate(batch, labels, decided, tick)?;
             Ok((classes, margins, chances, asked))
         })?;
         let (classes, margins, chances, asked) = found;
@@ -792,13 +795,10 @@ impl Learner {
         names: Option<&Bound<'py, PyAny>>,
         y: Answers<'py>,
     ) -> PyResult<()> {
-        let labels: Option<Vec<Label>> = y.read()?.into_iter().collect();
-        let labels = labels.ok_or_else(|| {
-            LabelError::new_err("y: learn_many needs a label for every row; simulate does not.")
-        })?;
+        let labels = y.read()?;
         self.with_batch(py, &rows, names, |core, batch, tick| {
-            check_length(batch.len(), labels.len())?;
-            core.learn_many(batch, &labels, tick)
+            check_length(batch.len(), labels.column().len())?;
+            core.learn_many(batch, labels.column(), tick)
         })
     }
 

@@ -16,12 +16,7 @@ impl Learner {
         names: &(impl Names + ?Sized),
     ) -> Result<usize, Error> {
         event.new.clear();
-        // Whether an id is all ones: one more has another bit.
-        let bits = event.features.iter().fold(0, |bits, one| bits | (u64::from(one.id) + 1));
-        if bits > u64::from(UNKNOWN) {
-            return self.admit_new(event, names);
-        }
-        Ok(0)
+        if event.known { Ok(0) } else { self.admit_new(event, names) }
     }
 
     #[inline(never)]
@@ -30,7 +25,7 @@ impl Learner {
         event: &mut EventBuffer,
         names: &(impl Names + ?Sized),
     ) -> Result<usize, Error> {
-        let EventBuffer { features, new, .. } = event;
+        let EventBuffer { features, new, known, .. } = event;
         let given = features.len();
         new.extend((0..given).filter(|&position| features[position].id == UNKNOWN));
         new.sort_unstable_by(|&a, &b| names.name(a).cmp(&names.name(b)));
@@ -42,6 +37,7 @@ impl Learner {
         for (rank, &position) in new.iter().enumerate() {
             features[position].id = (self.table.len() + rank) as FeatureId;
         }
+        *known = all == new.len();
         Ok(all - new.len())
     }
 

@@ -1,38 +1,46 @@
 //! Whole arrays of events: the same results as event by event, only faster.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::event::{FeatureId, FeatureValue, Name, Names};
+use crate::event::{FeatureId, FeatureValue, Name, Names, UNKNOWN, sum_of_squares};
 use crate::label::Label;
 use crate::learner::Learner;
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
-use crate::learner::feature_names::{FeatureNames, UNSEEN, check_count, check_names};
+use crate::learner::feature_names::{ColumnNames, UNSEEN, check_count, check_names};
+use crate::learner::row_arrays::{RowArrays, SharedArrays, changed, column, number};
 
-/// The rows of a sparse matrix (what is not stored is absent) or of a dense one (NaN is absent).
+/// The labels of a batch, one per row.
 #[derive(Clone, Copy, Debug)]
-pub enum RowArrays<'a> {
-    Csr { indptr: &'a [i64], indices: &'a [i32], values: &'a [f64] },
-    Dense { values: &'a [f64], columns: usize, rows: usize },
+pub enum LabelColumn<'a> {
+    Bools(&'a [bool]),
+    Integers(&'a [i64]),
+    /// Some may be missing.
+    Listed(&'a [Option<Label>]),
 }
 
-/// The names of a batch's columns.
-#[derive(Clone, Copy, Debug)]
-pub enum ColumnNames<'a> {
-    Numbers,
-    Listed(&'a [Name<'a>]),
-    /// Names that keep their ids for the learner with this number, which no other learner has.
-    Kept(&'a FeatureNames, u64),
-}
-
-impl ColumnNames<'_> {
-    fn name(&self, column: usize) -> Name<'_> {
+impl<'a> LabelColumn<'a> {
+    pub fn len(&self) -> usize {
         match self {
-            Self::Numbers => Name::Number(column as i64),
-            Self::Listed(names) => names[column],
-            Self::Kept(names, _) => names.name(column),
+            Self::Bools(labels) => labels.len(),
+            Self::Integers(labels) => labels.len(),
+            Self::Listed(labels) => labels.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline(always)]
+    fn get(&self, row: usize) -> Option<Cow<'a, Label>> {
+        match self {
+            Self::Bools(labels) => Some(Cow::Owned(Label::Bool(labels[row]))),
+            Self::Integers(labels) => Some(Cow::Owned(Label::Int(labels[row]))),
+            Self::Listed(labels) => labels[row].as_ref().map(Cow::Borrowed),
         }
     }
 }
@@ -40,51 +48,54 @@ impl ColumnNames<'_> {
 /// Events with named columns. All of it is checked before the first row is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
-    rows: RowArrays<'a>,
+    rows: Rows<'a>,
     columns: ColumnNames<'a>,
     width: usize,
-    /// Whether a value is NaN.
-    has_absent: bool,
+}
+
+/// The arrays of a batch, which somebody else may write, or not.
+#[derive(Clone, Copy, Debug)]
+enum Rows<'a> {
+    Own(RowArrays<'a>),
+    /// In every row columns rise.
+    Shared(SharedArrays<'a>),
 }
 
 impl<'a> Batch<'a> {
     pub fn new(rows: RowArrays<'a>, columns: ColumnNames<'a>, width: usize) -> Result<Self, Error> {
+        Self::check_columns(&columns, width)?;
+        rows.check(&columns, width)?;
+        Ok(Self { rows: Rows::Own(rows), columns, width })
+    }
+
+    /// A batch of arrays that somebody else may write while it is read: `rows` are checked, and the events are
+    /// then read from `shared`, which are the same arrays. None if the columns of a row do not rise: what is read
+    /// could have a column twice, so such arrays have to be copied.
+    pub fn shared(
+        rows: RowArrays<'_>,
+        shared: SharedArrays<'a>,
+        columns: ColumnNames<'a>,
+        width: usize,
+    ) -> Result<Option<Self>, Error> {
+        Self::check_columns(&columns, width)?;
+        let rises = rows.check(&columns, width)?;
+        Ok(rises.then_some(Self { rows: Rows::Shared(shared), columns, width }))
+    }
+
+    fn check_columns(columns: &ColumnNames<'_>, width: usize) -> Result<(), Error> {
         match columns {
-            ColumnNames::Listed(names) => check_names(names, width)?,
-            ColumnNames::Kept(names, _) => check_count(names.len(), width)?,
-            ColumnNames::Numbers => {}
+            ColumnNames::Listed(names) => check_names(names, width),
+            ColumnNames::Kept(names, _) => check_count(names.len(), width),
+            ColumnNames::Numbers => Ok(()),
         }
-        let mut has_absent = false;
-        match rows {
-            RowArrays::Csr { indptr, indices, values } => {
-                check_pointers(indptr, indices.len(), values.len())?;
-                // All rows at once, and only if something is unusual one after the other.
-                let (rising, finite) = (all_rise(indptr, indices, width), are_finite(values));
-                let mut last_row_of = Vec::new();
-                for row in 0..if rising && finite { 0 } else { indptr.len() - 1 } {
-                    let range = indptr[row] as usize..indptr[row + 1] as usize;
-                    if !rising {
-                        let row_columns = &indices[range.clone()];
-                        check_columns(row_columns, row, &columns, width, &mut last_row_of)?;
-                    }
-                    let column = |position| indices[range.start + position] as usize;
-                    has_absent |= check_values(&values[range.clone()], row, &columns, column)?;
-                }
-            }
-            RowArrays::Dense { values, columns: width, rows } => {
-                for row in 0..if are_finite(values) { 0 } else { rows } {
-                    let values = &values[row * width..(row + 1) * width];
-                    has_absent |= check_values(values, row, &columns, |i| i)?;
-                }
-            }
-        }
-        Ok(Self { rows, columns, width, has_absent })
     }
 
     pub fn len(&self) -> usize {
         match self.rows {
-            RowArrays::Csr { indptr, .. } => indptr.len() - 1,
-            RowArrays::Dense { rows, .. } => rows,
+            Rows::Own(RowArrays::Csr { indptr, .. })
+            | Rows::Shared(SharedArrays::Csr { indptr, .. }) => indptr.len() - 1,
+            Rows::Own(RowArrays::Dense { rows, .. })
+            | Rows::Shared(SharedArrays::Dense { rows, .. }) => rows,
         }
     }
 
@@ -102,25 +113,45 @@ impl<'a> Batch<'a> {
         self.columns.name(column)
     }
 
-    /// Call `visit` with column and value of each feature of a row.
-    pub fn for_each(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
-        let mut take = |column: usize, value: f64| {
-            if !value.is_nan() {
-                visit(column, value);
-            }
-        };
+    /// What `read` makes of the column, which may be too large, and the value of each cell of a row.
+    #[inline(always)]
+    fn read_row<T>(&self, row: usize, cells: &mut Vec<T>, mut read: impl FnMut(usize, f64) -> T) {
+        cells.clear();
         match self.rows {
-            RowArrays::Csr { indptr, indices, values } => {
-                for place in indptr[row] as usize..indptr[row + 1] as usize {
-                    take(indices[place] as usize, values[place]);
-                }
+            Rows::Own(RowArrays::Csr { indptr, indices, values }) => {
+                let range = indptr[row] as usize..indptr[row + 1] as usize;
+                let row = indices[range.clone()].iter().zip(&values[range]);
+                cells.extend(row.map(|(&index, &value)| read(index as usize, value)));
             }
-            RowArrays::Dense { values, columns, .. } => {
-                for column in 0..columns {
-                    take(column, values[row * columns + column]);
-                }
+            Rows::Shared(SharedArrays::Csr { indptr, indices, values }) => {
+                let range = indptr[row] as usize..indptr[row + 1] as usize;
+                let row = indices[range.clone()].iter().zip(&values[range]);
+                cells.extend(row.map(|(index, value)| read(column(index), number(value))));
+            }
+            Rows::Own(RowArrays::Dense { values, columns, .. }) => {
+                let row = values[row * columns..(row + 1) * columns].iter().enumerate();
+                cells.extend(row.map(|(column, &value)| read(column, value)));
+            }
+            Rows::Shared(SharedArrays::Dense { values, columns, .. }) => {
+                let row = values[row * columns..(row + 1) * columns].iter().enumerate();
+                cells.extend(row.map(|(column, value)| read(column, number(value))));
             }
         }
+    }
+
+    /// Whether columns rise in every row, and must still do so when they are read.
+    fn must_rise(&self) -> bool {
+        matches!(self.rows, Rows::Shared(_))
+    }
+
+    /// Column and value of each feature of a row, in place of what `features` held.
+    pub fn features(&self, row: usize, features: &mut Vec<(usize, f64)>) -> Result<(), Error> {
+        self.read_row(row, features, |column, value| (column, value));
+        features.retain(|(_, value)| !value.is_nan());
+        let fits = |&(column, value): &(usize, f64)| column < self.width && value.is_finite();
+        let rises = features.is_sorted_by(|one, next| one.0 < next.0);
+        let sound = features.iter().all(fits) && (rises || !self.must_rise());
+        if sound { Ok(()) } else { Err(changed()) }
     }
 
     /// Keep the ids of the columns for the next batch with the same names.
@@ -133,115 +164,13 @@ impl<'a> Batch<'a> {
     /// How many values there are, absent ones included.
     pub fn values(&self) -> usize {
         match self.rows {
-            RowArrays::Csr { values, .. } | RowArrays::Dense { values, .. } => values.len(),
+            Rows::Own(RowArrays::Csr { values, .. } | RowArrays::Dense { values, .. }) => {
+                values.len()
+            }
+            Rows::Shared(SharedArrays::Csr { values, .. } | SharedArrays::Dense { values, .. }) => {
+                values.len()
+            }
         }
-    }
-}
-
-fn check_pointers(indptr: &[i64], indices: usize, values: usize) -> Result<(), Error> {
-    let bad = |text: String| Err(Error::Event(text));
-    if indices != values {
-        return bad(format!(
-            "X: indices and data must be equally long, got {indices} and {values}."
-        ));
-    }
-    if indptr.is_empty() || indptr[0] != 0 || indptr.windows(2).any(|pair| pair[0] > pair[1]) {
-        return bad("X: indptr must start at 0 and never fall.".to_owned());
-    }
-    if indptr[indptr.len() - 1] != indices as i64 {
-        let end = indptr[indptr.len() - 1];
-        return bad(format!("X: indptr must end at the number of values, {indices}, got {end}."));
-    }
-    Ok(())
-}
-
-/// How many columns are not below the next. Counted, so that the compiler makes wide steps of it.
-fn falls(columns: &[i32]) -> usize {
-    let next = columns.get(1..).unwrap_or_default();
-    let count = |pairs: (&[i32], &[i32])| -> u32 {
-        pairs.0.iter().zip(pairs.1).map(|(one, next)| u32::from(one >= next)).sum()
-    };
-    let pieces = columns.chunks(COUNTED).zip(next.chunks(COUNTED));
-    pieces.map(|pieces| count(pieces) as usize).sum()
-}
-
-/// So many are counted in 32 bits.
-const COUNTED: usize = 1 << 20;
-
-/// Whether the columns of every row rise, and all of them exist.
-fn all_rise(indptr: &[i64], indices: &[i32], width: usize) -> bool {
-    let mut between_rows = 0;
-    for row in indptr.windows(2) {
-        let (start, end) = (row[0] as usize, row[1] as usize);
-        if start == end {
-            continue;
-        }
-        if indices[start] < 0 || indices[end - 1] as usize >= width {
-            return false;
-        }
-        between_rows += usize::from(start > 0 && indices[start - 1] >= indices[start]);
-    }
-    falls(indices) == between_rows
-}
-
-/// Whether no value is NaN or infinite.
-fn are_finite(values: &[f64]) -> bool {
-    let finite: u64 = values.iter().map(|value| u64::from(value.abs() < f64::INFINITY)).sum();
-    finite == values.len() as u64
-}
-
-/// With more columns a table of them would take longer than sorting a row.
-const MOST_IN_TABLE: usize = 1 << 20;
-
-fn check_columns(
-    row: &[i32],
-    number: usize,
-    columns: &ColumnNames<'_>,
-    width: usize,
-    last_row_of: &mut Vec<usize>,
-) -> Result<(), Error> {
-    let (Some(first), Some(last)) = (row.first(), row.last()) else { return Ok(()) };
-    if falls(row) == 0 && *first >= 0 && (*last as usize) < width {
-        return Ok(());
-    }
-    if let Some(&column) = row.iter().find(|&&c| c < 0 || c as usize >= width) {
-        return Err(Error::Event(format!(
-            "X, row {number}: column {column} does not exist; there are {width}."
-        )));
-    }
-    let twice = if width <= MOST_IN_TABLE {
-        last_row_of.resize(width, usize::MAX);
-        let is_there = |column: usize, last: &mut Vec<usize>| {
-            std::mem::replace(&mut last[column], number) == number
-        };
-        row.iter().copied().find(|&column| is_there(column as usize, last_row_of))
-    } else {
-        let mut sorted = row.to_vec();
-        sorted.sort_unstable();
-        sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
-    };
-    let Some(column) = twice else { return Ok(()) };
-    let name = columns.name(column as usize);
-    Err(Error::Event(format!("X, row {number}: feature {name} appears twice.")))
-}
-
-/// Refuse an infinity; whether a value is NaN, which is absent.
-fn check_values(
-    row: &[f64],
-    number: usize,
-    columns: &ColumnNames<'_>,
-    column: impl Fn(usize) -> usize,
-) -> Result<bool, Error> {
-    if are_finite(row) {
-        return Ok(false);
-    }
-    match row.iter().position(|value| value.is_infinite()) {
-        Some(position) => Err(Error::Event(format!(
-            "X, row {number}: feature {} must be a finite number, got {}.",
-            columns.name(column(position)),
-            row[position]
-        ))),
-        None => Ok(true),
     }
 }
 
@@ -251,39 +180,20 @@ struct RowReader<'a> {
     /// The ids of the columns' names. Numbers are in a table of the learner already.
     ids: Arc<Vec<FeatureId>>,
     event: EventBuffer,
-    columns: RowColumns<'a>,
-}
-
-/// The columns of an event's features.
-#[derive(Clone)]
-enum RowColumns<'a> {
-    /// The columns of a CSR row.
-    Row(&'a [i32]),
-    /// All of them, in order.
-    All,
-    /// These, because others are absent.
-    Some(Vec<u32>),
-}
-
-impl RowColumns<'_> {
-    fn column(&self, position: usize) -> usize {
-        match self {
-            Self::Row(columns) => columns[position] as usize,
-            Self::All => position,
-            Self::Some(columns) => columns[position] as usize,
-        }
-    }
+    /// The columns of the event's features, if it was read closely.
+    columns: Vec<u32>,
+    cells: Vec<(usize, f64)>,
 }
 
 /// The names of the row that was read last.
 struct RowNames<'a> {
-    columns: &'a RowColumns<'a>,
+    columns: &'a [u32],
     names: ColumnNames<'a>,
 }
 
 impl Names for RowNames<'_> {
     fn name(&self, position: usize) -> Name<'_> {
-        self.names.name(self.columns.column(position))
+        self.names.name(self.columns[position] as usize)
     }
 }
 
@@ -304,7 +214,8 @@ impl<'a> RowReader<'a> {
             }
             Arc::new(vec![UNSEEN; batch.width])
         };
-        Ok(Self { batch, ids, event: EventBuffer::default(), columns: RowColumns::All })
+        let (event, columns, cells) = (EventBuffer::default(), Vec::new(), Vec::new());
+        Ok(Self { batch, ids, event, columns, cells })
     }
 
     fn is_numbered(&self) -> bool {
@@ -312,59 +223,56 @@ impl<'a> RowReader<'a> {
     }
 
     /// Read a row into `self.event`: its features and their ids.
-    fn read(&mut self, learner: &Learner, row: usize) {
+    #[inline(always)]
+    fn read(&mut self, learner: &Learner, row: usize) -> Result<(), Error> {
         if learner.evicts() {
             self.forget();
+            return self.read_closely(learner, row);
         }
-        let Self { batch, ids, event, columns } = self;
-        let (names, numbered) = (batch.columns, matches!(batch.columns, ColumnNames::Numbers));
+        let numbered = self.is_numbered();
+        let Self { batch, ids, event, .. } = self;
         let found = if numbered { learner.table.small_numbers() } else { ids.as_slice() };
-        let features = &mut event.features;
-        features.clear();
-        let mut unseen = false;
-        let mut feature = |column: usize, value: f64| {
+        // Whether an id is missing or a column does not rise; NaN and infinities stay in the sum.
+        let (mut unusual, mut squares, mut least) = (false, 0.0, 0);
+        let must_rise = batch.must_rise();
+        let feature = |column: usize, value: f64| {
             let id = found.get(column).copied().unwrap_or(UNSEEN);
-            unseen |= id == UNSEEN;
+            unusual |= id >= UNSEEN || (must_rise && column < least);
+            least = column + 1;
+            squares += value * value;
             FeatureValue { id, value }
         };
-        let values = match batch.rows {
-            RowArrays::Csr { indptr, indices, values } => {
-                let range = indptr[row] as usize..indptr[row + 1] as usize;
-                let (row, values) = (&indices[range.clone()], &values[range]);
-                features
-                    .extend(row.iter().zip(values).map(|(&c, &value)| feature(c as usize, value)));
-                *columns = RowColumns::Row(row);
-                values
-            }
-            RowArrays::Dense { values, columns: width, .. } => {
-                let values = &values[row * width..(row + 1) * width];
-                features.extend(values.iter().enumerate().map(|(c, &value)| feature(c, value)));
-                *columns = RowColumns::All;
-                values
-            }
-        };
-        let is_nan = |some, value: &f64| some | value.is_nan();
-        if batch.has_absent && values.iter().fold(false, is_nan) {
-            features.retain(|feature| !feature.value.is_nan());
-            let present = (0..values.len()).filter(|&position| !values[position].is_nan());
-            let present = present.map(|position| columns.column(position) as u32).collect();
-            *columns = RowColumns::Some(present);
-        }
-        if unseen {
-            let ids = Arc::make_mut(ids);
-            for (position, feature) in features.iter_mut().enumerate() {
-                if feature.id == UNSEEN {
-                    let column = columns.column(position);
-                    feature.id = learner.id(names.name(column));
-                    if !numbered {
-                        ids[column] = feature.id;
-                    }
+        batch.read_row(row, &mut event.features, feature);
+        (event.known, event.squared_norm) = (true, squares);
+        if unusual || !squares.is_finite() { self.read_closely(learner, row) } else { Ok(()) }
+    }
+
+    /// Read a row of which something is new, absent, not finite, or may be evicted.
+    #[inline(never)]
+    fn read_closely(&mut self, learner: &Learner, row: usize) -> Result<(), Error> {
+        let numbered = self.is_numbered();
+        let Self { batch, ids, event, columns, cells } = self;
+        batch.features(row, cells)?;
+        event.clear();
+        columns.clear();
+        for &(column, value) in cells.iter() {
+            let mut id = if numbered { UNSEEN } else { ids[column] };
+            if id == UNSEEN {
+                id = learner.id(batch.columns.name(column));
+                if !numbered {
+                    Arc::make_mut(ids)[column] = id;
                 }
             }
+            event.features.push(FeatureValue { id, value });
+            columns.push(column as u32);
         }
+        event.known = event.features.iter().all(|feature| feature.id != UNKNOWN);
+        event.squared_norm = sum_of_squares(&event.features);
+        Ok(())
     }
 
     /// Decide on the row that was read last, and learn it if its label is asked for and there.
+    #[inline(always)]
     fn step(
         &mut self,
         learner: &mut Learner,
@@ -397,22 +305,24 @@ impl<'a> RowReader<'a> {
             return;
         }
         let ids = Arc::make_mut(&mut self.ids);
-        for position in 0..self.event.features.len() {
-            ids[self.columns.column(position)] = UNSEEN;
+        for &column in &self.columns {
+            ids[column as usize] = UNSEEN;
         }
     }
 
+    #[inline(never)]
     fn remember_ids(&mut self) {
         if self.is_numbered() {
             return;
         }
         let ids = Arc::make_mut(&mut self.ids);
-        for (position, feature) in self.event.features.iter().enumerate() {
-            ids[self.columns.column(position)] = feature.id;
+        for (&column, feature) in self.columns.iter().zip(&self.event.features) {
+            ids[column as usize] = feature.id;
         }
     }
 }
 
+#[cold]
 fn at_row(row: usize, error: Error) -> Error {
     let place = if matches!(error, Error::Label(_)) { "y" } else { "X" };
     match error.placed(&format!("{place}, row {row}")) {
@@ -423,24 +333,48 @@ fn at_row(row: usize, error: Error) -> Error {
 
 impl Learner {
     /// Check that labels fit, as if they were learned in this order.
-    pub fn check_labels<'a>(
-        &self,
-        labels: impl IntoIterator<Item = Option<&'a Label>>,
-    ) -> Result<(), Error> {
+    pub fn check_labels(&self, labels: LabelColumn<'_>) -> Result<(), Error> {
         let mut known = self.labels().clone();
-        let mut fine = [None, None]; // the last two different labels: most labels equal one of them
-        for (row, label) in labels.into_iter().enumerate() {
-            let Some(label) = label else { continue };
-            if fine.iter().flatten().any(|&one| label.is_written_like(one)) {
-                continue;
-            }
+        let mut check = |row: usize, label: &Label| {
             let parsed = known.read(label).map_err(|error| at_row(row, error))?;
             if known.is_binary() {
                 known.learn(&parsed, label); // the following labels must have the same form
             }
-            fine = [Some(label), fine[0]];
+            Ok(())
+        };
+        match labels {
+            LabelColumn::Bools(labels) => {
+                let mut firsts =
+                    [true, false].map(|one| labels.iter().position(|&label| label == one));
+                firsts.sort_unstable();
+                firsts
+                    .into_iter()
+                    .flatten()
+                    .try_for_each(|row| check(row, &Label::Bool(labels[row])))
+            }
+            LabelColumn::Integers(labels) => {
+                let mut fine = [None, None]; // the last two different labels: most labels equal one of them
+                for (row, &label) in labels.iter().enumerate() {
+                    if !fine.contains(&Some(label)) {
+                        check(row, &Label::Int(label))?;
+                        fine = [Some(label), fine[0]];
+                    }
+                }
+                Ok(())
+            }
+            LabelColumn::Listed(labels) => {
+                let mut fine: [Option<&Label>; 2] = [None, None];
+                for (row, label) in labels.iter().enumerate() {
+                    if let Some(label) = label
+                        && !fine.iter().flatten().any(|&one| label.is_written_like(one))
+                    {
+                        check(row, label)?;
+                        fine = [Some(label), fine[0]];
+                    }
+                }
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Decide on each event, and learn those that are asked for and have a label.
@@ -450,15 +384,15 @@ impl Learner {
     pub fn simulate(
         &mut self,
         batch: &Batch<'_>,
-        labels: &[Option<Label>],
+        labels: LabelColumn<'_>,
         mut decided: impl FnMut(&Decision),
         mut tick: impl FnMut(usize) -> bool,
     ) -> Result<(), Error> {
-        self.check_labels(labels.iter().map(Option::as_ref))?;
+        self.check_labels(labels)?;
         let mut reader = RowReader::new(self, batch, true)?;
         let mut step = |reader: &mut RowReader<'_>, row: usize| {
-            reader.read(self, row);
-            reader.step(self, labels[row].as_ref(), &mut decided)
+            reader.read(self, row)?;
+            reader.step(self, labels.get(row).as_deref(), &mut decided)
         };
         let done = each_row(0..labels.len(), &mut tick, |row| step(&mut reader, row));
         batch.keep_ids(self, reader.ids);
@@ -469,14 +403,19 @@ impl Learner {
     pub fn learn_many(
         &mut self,
         batch: &Batch<'_>,
-        labels: &[Label],
+        labels: LabelColumn<'_>,
         mut tick: impl FnMut(usize) -> bool,
     ) -> Result<(), Error> {
-        self.check_labels(labels.iter().map(Some))?;
+        if (0..labels.len()).any(|row| labels.get(row).is_none()) {
+            return Err(Error::Label(
+                "y: learn_many needs a label for every row; simulate does not.".to_owned(),
+            ));
+        }
+        self.check_labels(labels)?;
         let mut reader = RowReader::new(self, batch, true)?;
         let mut learn = |reader: &mut RowReader<'_>, row: usize| {
-            reader.read(self, row);
-            reader.learn(self, &labels[row])
+            reader.read(self, row)?;
+            labels.get(row).map_or(Ok(()), |label| reader.learn(self, &label))
         };
         let done = each_row(0..labels.len(), &mut tick, |row| learn(&mut reader, row));
         batch.keep_ids(self, reader.ids);
@@ -494,8 +433,14 @@ impl Learner {
     ) -> Result<Vec<T>, Error> {
         let mut reader = RowReader::new(self, batch, false)?;
         let mut scores = Vec::new();
+        scores.try_reserve(rows.len()).map_err(|_| {
+            Error::Memory(format!(
+                "X: there is no memory for the scores of {} rows; give it in smaller batches.",
+                rows.len()
+            ))
+        })?;
         let done = each_row(rows, &mut tick, |row| {
-            reader.read(self, row);
+            reader.read(self, row)?;
             self.transform(&mut reader.event)?;
             score(self, reader.event.inputs(), &mut scores)
         });
@@ -504,6 +449,7 @@ impl Learner {
     }
 }
 
+#[inline(always)]
 fn each_row(
     rows: Range<usize>,
     tick: &mut dyn FnMut(usize) -> bool,
@@ -524,6 +470,7 @@ mod tests {
     use crate::capacity::EvictionPolicy;
     use crate::event::OwnedName;
     use crate::learner::Config;
+    use crate::learner::feature_names::FeatureNames;
     use crate::learner::own_features::OwnFeatures;
     use crate::learner::testing::{
         PA, STREAM, after_stream, buffer_of, bytes_of, decide_and_learn, every_kind, label_for,
@@ -572,8 +519,8 @@ mod tests {
         }
     }
 
-    fn labels(learner: &Learner) -> Vec<Label> {
-        STREAM.iter().map(|&(_, positive)| label_for(learner.labels(), positive)).collect()
+    fn labels(learner: &Learner) -> Vec<Option<Label>> {
+        STREAM.iter().map(|&(_, positive)| Some(label_for(learner.labels(), positive))).collect()
     }
 
     /// Every kind of learner, those that evict among them.
@@ -589,10 +536,12 @@ mod tests {
     fn assert_same(batch: &Batch<'_>, events: &[(Vec<Name<'_>>, Vec<f64>)]) {
         for config in configs() {
             let (mut by_array, mut by_event) = (learner(config.clone()), learner(config));
-            let mut labels: Vec<Option<Label>> = labels(&by_array).into_iter().map(Some).collect();
+            let mut labels = labels(&by_array);
             labels[2] = None;
             let mut decisions = Vec::new();
-            by_array.simulate(batch, &labels, |one| decisions.push(*one), |_| true).unwrap();
+            by_array
+                .simulate(batch, LabelColumn::Listed(&labels), |one| decisions.push(*one), |_| true)
+                .unwrap();
             for (row, (names, values)) in events.iter().enumerate() {
                 let label = labels[row].as_ref();
                 let decision = decide_and_learn(&mut by_event, names, values, label).unwrap();
@@ -631,9 +580,10 @@ mod tests {
         for config in configs() {
             let (mut by_array, mut by_event) = (learner(config.clone()), learner(config));
             let labels = labels(&by_array);
-            by_array.learn_many(&batch, &labels, |_| true).unwrap();
+            by_array.learn_many(&batch, LabelColumn::Listed(&labels), |_| true).unwrap();
             for ((event, _), label) in STREAM.iter().zip(&labels) {
-                crate::learner::testing::learn(&mut by_event, event, label).unwrap();
+                crate::learner::testing::learn(&mut by_event, event, label.as_ref().unwrap())
+                    .unwrap();
             }
             assert!(bytes_of(&by_array) == bytes_of(&by_event));
         }
@@ -644,8 +594,8 @@ mod tests {
         let csr = Csr::of_stream();
         let batch = Batch::new(csr.rows(), ColumnNames::Listed(&COLUMNS), 5).unwrap();
         let mut learner = learner(linear(PA));
-        let labels: Vec<Option<Label>> = labels(&learner).into_iter().map(Some).collect();
-        let stopped = learner.simulate(&batch, &labels, |_| (), |row| row < 3);
+        let labels = labels(&learner);
+        let stopped = learner.simulate(&batch, LabelColumn::Listed(&labels), |_| (), |row| row < 3);
         assert_eq!(stopped, Err(Error::Interrupted));
         assert_eq!((learner.seen(), learner.learned()), (3, 3));
         let scored =
@@ -660,7 +610,7 @@ mod tests {
         let batch = Batch::new(csr.rows(), ColumnNames::Listed(&COLUMNS), 5).unwrap();
         let mut learner = learner(linear(PA));
         let labels = labels(&learner);
-        let refused = learner.learn_many(&batch, &labels, |_| true);
+        let refused = learner.learn_many(&batch, LabelColumn::Listed(&labels), |_| true);
         let Err(Error::Step(sentence)) = refused else { panic!("{refused:?}") };
         assert!(sentence.starts_with("X, row 2: its values") && sentence.ends_with("were done."));
         assert_eq!(learner.learned(), 2);
@@ -673,8 +623,8 @@ mod tests {
         for config in every_kind() {
             let mut learner = learner(config);
             let (before, mut labels) = (bytes_of(&learner), labels(&learner));
-            labels[5] = misfit(learner.labels());
-            let refused = learner.learn_many(&batch, &labels, |_| true);
+            labels[5] = Some(misfit(learner.labels()));
+            let refused = learner.learn_many(&batch, LabelColumn::Listed(&labels), |_| true);
             let Err(Error::Label(sentence)) = refused else { panic!("{refused:?}") };
             assert!(sentence.starts_with("y, row 5: label: "), "{sentence}");
             assert!(bytes_of(&learner) == before);
@@ -684,10 +634,12 @@ mod tests {
     #[test]
     fn a_label_of_another_form_than_those_before_it_is_refused_by_its_row() {
         let learner = learner(linear(PA));
-        let [one, zero, minus] = [1, 0, -1].map(Label::Int);
-        let fine = [Some(&one), None, Some(&zero), Some(&one)];
-        assert_eq!(learner.check_labels(fine), Ok(()));
-        let refused = learner.check_labels([Some(&one), Some(&minus), None, Some(&zero)]);
+        let [one, zero, minus] = [1, 0, -1].map(|number| Some(Label::Int(number)));
+        let fine = [one.clone(), None, zero.clone(), one.clone()];
+        assert_eq!(learner.check_labels(LabelColumn::Listed(&fine)), Ok(()));
+        let labels = LabelColumn::Integers(&[1, -1, -1, 0]);
+        assert!(learner.check_labels(labels).unwrap_err().to_string().starts_with("y, row 3: "));
+        let refused = learner.check_labels(LabelColumn::Listed(&[one, minus, None, zero]));
         let Err(Error::Label(sentence)) = refused else { panic!("{refused:?}") };
         assert!(sentence.starts_with("y, row 3: "), "{sentence}");
     }
@@ -708,7 +660,9 @@ mod tests {
                         _ => ColumnNames::Kept(&names, (2 * kind + number) as u64),
                     };
                     let batch = Batch::new(csr.rows(), columns, 5).unwrap();
-                    learner.simulate(&batch, &labels, |_| {}, |_| true).unwrap();
+                    learner
+                        .simulate(&batch, LabelColumn::Listed(&labels), |_| {}, |_| true)
+                        .unwrap();
                     let other = [Name::Text("z"), Name::Text(["a", "e", "y"][round])];
                     let label = label_for(learner.labels(), true);
                     let mut event = buffer_of([1.0, 2.0]);
@@ -750,7 +704,8 @@ mod tests {
     fn arrays_that_do_not_fit_together_are_refused() {
         let refusal = |indptr: &[i64], indices: &[i32], values: &[f64]| {
             let rows = RowArrays::Csr { indptr, indices, values };
-            Batch::new(rows, ColumnNames::Listed(&COLUMNS), 5).unwrap_err().to_string()
+            let names = ColumnNames::Listed(&COLUMNS);
+            Batch::new(rows, names, 5).unwrap_err().to_string()
         };
         for (sentence, part) in [
             (refusal(&[0, 1], &[0], &[]), "equally long"),
@@ -766,21 +721,23 @@ mod tests {
             assert!(sentence.contains(part), "{sentence}");
         }
         let falling = RowArrays::Csr { indptr: &[0, 2], indices: &[3, 1], values: &[1.0; 2] };
-        assert_eq!(Batch::new(falling, ColumnNames::Numbers, 5).unwrap().len(), 1); // any order
+        let batch = Batch::new(falling, ColumnNames::Numbers, 5);
+        assert_eq!(batch.unwrap().len(), 1); // any order
     }
 
     #[test]
     fn column_names_must_be_one_per_column_different_and_not_the_learners_own() {
         let rows = RowArrays::Dense { values: &[1.0, 2.0], columns: 2, rows: 1 };
-        let few = Batch::new(rows, ColumnNames::Listed(&COLUMNS[..1]), 2).unwrap_err();
+        let batch = |names| Batch::new(rows, ColumnNames::Listed(names), 2);
+        let few = batch(&COLUMNS[..1]).unwrap_err();
         assert!(few.to_string().contains("2 in all, got 1"));
         let twice = [Name::Text("a"); 2];
-        let twice = Batch::new(rows, ColumnNames::Listed(&twice), 2).unwrap_err();
+        let twice = batch(&twice).unwrap_err();
         assert_eq!(twice.to_string(), "names: 'a' is given twice.");
         let own = [Name::Text("a"), Name::Text("(intercept)")];
-        let batch = Batch::new(rows, ColumnNames::Listed(&own), 2).unwrap();
+        let batch = batch(&own).unwrap();
         let mut learner = learner(Config { own: OwnFeatures::Intercept, ..linear(PA) });
-        let refused = learner.learn_many(&batch, &[Label::Bool(true)], |_| true);
+        let refused = learner.learn_many(&batch, LabelColumn::Bools(&[true]), |_| true);
         assert!(matches!(refused, Err(Error::Event(text)) if text.starts_with("names: feature")));
     }
 }

@@ -13,20 +13,17 @@ pub struct Decision {
     pub margin: f64,
     pub query_probability: f64,
     pub asked: bool,
-    /// ‖x‖² of the event as the model uses it, if it was computed on the way.
-    pub squared_norm: Option<f64>,
 }
 
 impl Decision {
     pub fn new(number: u64, score: &Score, (asked, query_probability): (bool, f64)) -> Self {
-        let Score { class, margin, squared_norm, .. } = *score;
-        Self { number, class, margin, query_probability, asked, squared_norm }
+        let Score { class, margin, .. } = *score;
+        Self { number, class, margin, query_probability, asked }
     }
 
     /// What need not be computed again if nothing else is learned before the event.
     pub fn products(&self) -> CachedProducts {
-        let Self { margin, squared_norm, .. } = *self;
-        CachedProducts { margin, squared_norm, is_latest: false }
+        CachedProducts { margin: self.margin, is_latest: false }
     }
 
     /// The weight of its label in the calibration: a label that was asked for also represents

@@ -187,8 +187,7 @@ mod tests {
     use crate::learner::testing::{PA, decide, learn, learner, linear};
 
     fn decision(margin: f64, asked: bool) -> Decision {
-        let (class, squared_norm) = (None, None);
-        Decision { number: 1, class, margin, query_probability: 0.5, asked, squared_norm }
+        Decision { number: 1, class: None, margin, query_probability: 0.5, asked }
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! An event on its way through a learner.
 
-use crate::event::FeatureValue;
+use crate::event::{FeatureValue, sum_of_squares};
 use crate::scaling::PendingStats;
 
 /// An event's features, and what observing the event will change in the scaler. One buffer can serve many
 /// events in turn, so that no memory is allocated per event.
 #[derive(Default)]
+#[allow(clippy::struct_excessive_bools)] // they change apart from each other
 pub struct EventBuffer {
     /// The event's features: at first with raw values, later scaled, if the learner has a scaler.
     pub features: Vec<FeatureValue>,
@@ -13,6 +14,13 @@ pub struct EventBuffer {
     pub presence: Vec<f64>,
     /// Factor and energy, if the scaler summarizes events.
     pub summary: [f64; 2],
+    /// ‖x‖² of the features as they came, or of the inputs once [`Learner::expand`] has made them. Whoever
+    /// fills in the features fills it in too.
+    ///
+    /// [`Learner::expand`]: crate::learner::Learner::expand
+    pub squared_norm: f64,
+    /// Whether every feature is known to have its id; false says nothing.
+    pub known: bool,
     pub(super) stats: PendingStats,
     /// Whether `stats` have yet to be committed.
     pub(super) pending: bool,
@@ -29,7 +37,7 @@ pub struct EventBuffer {
 
 impl EventBuffer {
     pub fn new(features: Vec<FeatureValue>) -> Self {
-        Self { features, ..Self::default() }
+        Self { squared_norm: sum_of_squares(&features), features, ..Self::default() }
     }
 
     /// Forget the last event, whatever became of it; the memory is kept.
@@ -38,6 +46,8 @@ impl EventBuffer {
         self.presence.clear();
         self.new.clear();
         self.pending = false;
+        self.known = false;
+        self.squared_norm = 0.0;
     }
 
     /// The event as the model uses it: the features, with a scaler a value and a presence of each, and the

@@ -26,7 +26,7 @@ impl Learner {
         let now = self.scaler.as_ref().map_or(self.learned, RunningScaler::rounds);
         let last = |id: FeatureId| match &self.scaler {
             Some(scaler) => scaler.last(id),
-            None => self.table.history()[id as usize].last,
+            None => self.table.history().get(id).last,
         };
         let others = (rows - names) as FeatureId..rows as FeatureId;
         let candidates = others.filter(|&id| last(id) < now).collect();
@@ -55,6 +55,7 @@ impl Learner {
         for feature in &mut event.features {
             feature.id = remap.of(feature.id);
         }
+        event.known = false;
         self.expand(event);
     }
 

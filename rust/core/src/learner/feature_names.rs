@@ -9,6 +9,25 @@ use crate::learner::Learner;
 /// In place of an id in the table of a batch's columns: not looked up yet.
 pub(super) const UNSEEN: FeatureId = UNKNOWN - 1;
 
+/// The names of a batch's columns.
+#[derive(Clone, Copy, Debug)]
+pub enum ColumnNames<'a> {
+    Numbers,
+    Listed(&'a [Name<'a>]),
+    /// Names that keep their ids for the learner with this number, which no other learner has.
+    Kept(&'a FeatureNames, u64),
+}
+
+impl ColumnNames<'_> {
+    pub(super) fn name(&self, column: usize) -> Name<'_> {
+        match self {
+            Self::Numbers => Name::Number(column as i64),
+            Self::Listed(names) => names[column],
+            Self::Kept(names, _) => names.name(column),
+        }
+    }
+}
+
 /// Names without repetitions. Several learners and threads can use them.
 #[derive(Debug)]
 pub struct FeatureNames {

@@ -213,7 +213,7 @@ impl Pass {
         let event = &mut self.event;
         self.resolver.find(learner, event, given, record.may_repeat).map_err(Error::File)?;
         learner.transform(event)?;
-        let decision = learner.would_decide(event.inputs())?;
+        let decision = learner.would_decide(event)?;
         let shares = if learner.labels().is_number() {
             Vec::new()
         } else {

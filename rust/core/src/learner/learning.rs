@@ -2,11 +2,13 @@
 
 use crate::error::Error;
 use crate::event::{FeatureId, FeatureValue, Names, UNKNOWN};
-use crate::label::{Label, ParsedLabel, Target};
+use crate::label::{Label, Target};
 use crate::learner::Learner;
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
-use crate::model::example::{CachedProducts, Example, Outcome};
+use crate::model::Model;
+use crate::model::example::{CachedProducts, Example, PriorScores};
+use crate::model::kind::ModelKind;
 
 /// What is known of a labelled event beside its features.
 #[derive(Clone, Copy)]
@@ -52,6 +54,7 @@ impl Learner {
         let target = self.labels.read(label)?.target;
         let example = Example {
             features: event.inputs(),
+            squared_norm: event.squared_norm,
             target,
             number: self.seen,
             weight: 1.0,
@@ -116,51 +119,60 @@ impl Learner {
     ) -> Result<(), Error> {
         let parsed = self.labels.read(label)?;
         let (closed, enters) = (self.is_closed(), self.scaler.is_none());
-        let mut left_out = 0;
-        if !enters {
-            let unknown =
-                |count, feature: &FeatureValue| count + usize::from(feature.id == UNKNOWN);
-            left_out = event.features.iter().fold(0, unknown); // without a branch per feature
-        } else if closed {
+        if enters {
             event.new.clear(); // the buffer may have served another event
-        } else {
-            left_out = self.admit(event, names)?;
-            if !event.new.is_empty() {
-                self.reserve_names(event, names)?;
-                self.expand(event);
+        }
+        let (mut left_out, mut learnable) = (0, None); // what is learned, if something is left out
+        if closed || !event.known {
+            left_out = self.admit_learnable(event, names, closed)?;
+            if left_out > 0 {
+                learnable = Some(self.without_left_out(event, closed));
+                context.products = None;
             }
-        }
-        if closed {
-            let all = event.features.iter();
-            left_out = all.filter(|feature| self.is_left_out(feature, closed)).count();
-        }
-        let mut learnable = None; // what is learned, if something is left out
-        if left_out > 0 {
-            learnable = Some(self.without_left_out(event, closed));
-            context.products = None;
         }
         let (binary, positive) = (self.labels.is_binary(), parsed.target == Target::Class(1));
         let positives = self.positives + u64::from(binary && positive);
         let negatives = self.negatives + u64::from(binary && !positive);
         let new = if event.pending || enters { event.new.len() } else { 0 };
-        let example = Example {
-            features: learnable.as_deref().unwrap_or(event).inputs(),
+        let (table, per_feature) = (&self.table, self.inputs_per_feature());
+        let taught = learnable.as_deref().unwrap_or(event);
+        let example = || Example {
+            features: taught.inputs(),
+            squared_norm: taught.squared_norm,
             target: parsed.target,
             number: context.number,
             weight: context.weight,
-            history: self.table.history(),
-            per_feature: self.inputs_per_feature(),
-            rows: self.rows_of(self.table.len() + new),
+            history: table.history(),
+            per_feature,
+            rows: (table.len() + new) * per_feature as usize,
             positives,
             negatives,
             products: context.products,
         };
-        let outcome = self.model.learn(&example, &mut self.draws)?;
+        let outcome = match &mut self.model {
+            // Compiled into the loop of the caller, where the example need not be in memory.
+            Model::Linear(model) => model.learn(&example(), &mut self.draws)?,
+            model => model.learn(&example(), &mut self.draws)?,
+        };
 
         // From here on nothing can fail.
         (self.positives, self.negatives) = (positives, negatives);
         self.learned += 1;
-        self.learn_label(&parsed, label, &outcome, context.weight);
+        self.labels.learn(&parsed, label);
+        self.query.on_learned(outcome.mistake);
+        if let Target::Class(class) = parsed.target
+            && context.weight > 0.0
+        {
+            match outcome.scores {
+                PriorScores::None => {}
+                PriorScores::Margin(ahead) => {
+                    self.calibration.learn_lead(ahead, class, context.weight);
+                }
+                PriorScores::Several(scores) => {
+                    self.calibration.learn(scores, class, context.weight);
+                }
+            }
+        }
         if enters {
             self.insert_names(&event.new, names);
         } else {
@@ -177,6 +189,22 @@ impl Learner {
         Ok(())
     }
 
+    /// Without a scaler, admit the new names of an event. Returns how many features have to be left out.
+    #[inline(never)]
+    fn admit_learnable(
+        &self,
+        event: &mut EventBuffer,
+        names: &(impl Names + ?Sized),
+        closed: bool,
+    ) -> Result<usize, Error> {
+        if self.scaler.is_none() && !closed {
+            let left_out = self.admit(event, names)?;
+            self.expand(event);
+            return Ok(left_out);
+        }
+        Ok(event.features.iter().filter(|feature| self.is_left_out(feature, closed)).count())
+    }
+
     fn is_left_out(&self, feature: &FeatureValue, closed: bool) -> bool {
         feature.id == UNKNOWN || (closed && !self.is_learned(feature.id))
     }
@@ -187,22 +215,9 @@ impl Learner {
         let presence = presence.iter().copied().chain(std::iter::repeat(0.0));
         let all = features.iter().copied().zip(presence);
         let (features, presence) = all.filter(|(one, _)| !self.is_left_out(one, closed)).unzip();
-        let mut kept =
-            EventBuffer { features, presence, summary: *summary, ..EventBuffer::default() };
+        let mut kept = EventBuffer { presence, summary: *summary, ..EventBuffer::new(features) };
         self.expand(&mut kept);
         Box::new(kept)
-    }
-
-    /// Pass a label to the known labels, the query rule and the calibration.
-    #[inline(always)]
-    fn learn_label(&mut self, parsed: &ParsedLabel, label: &Label, outcome: &Outcome, weight: f64) {
-        self.labels.learn(parsed, label);
-        self.query.on_learned(outcome.mistake);
-        if let Target::Class(class) = parsed.target
-            && weight > 0.0
-        {
-            self.calibration.learn(outcome.scores.as_slice(), class, weight);
-        }
     }
 }
 

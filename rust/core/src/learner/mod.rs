@@ -23,6 +23,7 @@ mod replica;
 mod replica_state;
 pub mod report;
 mod resolve;
+pub mod row_arrays;
 pub mod snapshot;
 mod stepping;
 pub mod sweep;
@@ -200,7 +201,7 @@ impl Learner {
     }
 
     pub fn history(&self, id: FeatureId) -> FeatureHistory {
-        self.table.history()[id as usize]
+        self.table.history().get(id)
     }
 
     /// Whether a feature was learned. With a scaler, features of events that were not are known too.
@@ -314,7 +315,7 @@ impl Learner {
         self.observe(event, names)?;
         self.reserve_names(event, names)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
-        let decision = self.ask(event.inputs(), scaled, told)?;
+        let decision = self.ask(event, scaled, told)?;
         self.commit(event, names);
         if decision.asked {
             self.open_question(&decision, event);
@@ -367,28 +368,23 @@ impl Learner {
 
     /// Whether to ask for the label of an event that the scaler does not count. Draws one coin and moves the
     /// query rule's state.
-    pub fn query(&mut self, features: &[FeatureValue]) -> Result<bool, Error> {
+    pub fn query(&mut self, event: &EventBuffer) -> Result<bool, Error> {
         let scaled = match &self.scaler {
             None => Scaled::No,
             Some(scaler) if scaler.rounds() == 0 => Scaled::Nothing,
             Some(_) => Scaled::Running,
         };
-        Ok(self.ask(features, scaled, Told::default())?.asked)
+        Ok(self.ask(event, scaled, Told::default())?.asked)
     }
 
     #[inline(always)]
-    fn ask(
-        &mut self,
-        features: &[FeatureValue],
-        scaled: Scaled,
-        told: Told,
-    ) -> Result<Decision, Error> {
-        let score = self.model.score_next(features, &self.draws)?;
-        // Scaled events are never long.
-        if self.scaler.is_none() && score.squared_norm.is_none_or(|norm| norm > SAFE_NORM) {
-            self.model.check(features)?; // nothing is asked that cannot be learned
+    fn ask(&mut self, event: &EventBuffer, scaled: Scaled, told: Told) -> Result<Decision, Error> {
+        let score = self.model.score_next(event.inputs(), &self.draws)?;
+        let is_safe = event.squared_norm <= SAFE_NORM; // scaled events are never long
+        if !is_safe && self.scaler.is_none() {
+            self.model.check(event.inputs())?; // nothing is asked that cannot be learned
         }
-        let context = self.query_context(&score, features, scaled)?;
+        let context = self.query_context(&score, event, scaled)?;
         let coin = self.coins.uniform();
         let decision = Decision::new(self.seen + 1, &score, self.query.ask(&context, coin, told));
         self.seen += 1;
@@ -400,17 +396,16 @@ impl Learner {
     fn query_context(
         &self,
         score: &Score,
-        features: &[FeatureValue],
+        event: &EventBuffer,
         scaled: Scaled,
     ) -> Result<QueryContext, Error> {
         let squared_norm = if !self.query.uses_norm() {
             0.0 // which most rules never look at
         } else if self.is_closed() || self.is_full() {
-            squared_norm(&known(features))?
+            squared_norm(&known(event.inputs()))?
         } else {
-            score.squared_norm.map_or_else(|| squared_norm(features), finite_norm)?
+            finite_norm(event.squared_norm)?
         };
-        let given = &features[..features.len() - self.own_names().len()];
         let first = self.asked < Quantile::FIRST_QUESTIONS;
         Ok(QueryContext {
             t: self.seen + 1,
@@ -418,15 +413,22 @@ impl Learner {
             confidence: score.confidence,
             squared_norm,
             learned: self.learned,
-            all_zero: first && given.iter().all(|feature| feature.value == 0.0),
+            all_zero: first && self.all_zero(event.inputs()),
             scaled,
         })
+    }
+
+    /// Whether all inputs but the learner's own are 0.
+    #[inline(never)]
+    fn all_zero(&self, inputs: &[FeatureValue]) -> bool {
+        let given = &inputs[..inputs.len() - self.own_names().len()];
+        given.iter().all(|input| input.value == 0.0)
     }
 
     /// What each feature adds to the margin, and what [`Self::decide`] would decide. Changes
     /// nothing.
     pub fn explain(&self, event: &EventBuffer) -> Result<(Vec<(Part, f64)>, Decision), Error> {
-        let decision = self.would_decide(event.inputs())?;
+        let decision = self.would_decide(event)?;
         let amounts = self.model.contributions(event.inputs(), &self.draws);
         let mut parts = Vec::with_capacity(amounts.len());
         for (position, feature) in event.features.iter().enumerate() {
@@ -442,10 +444,10 @@ impl Learner {
     }
 
     /// What [`Self::decide`] would decide. Changes nothing.
-    pub fn would_decide(&self, features: &[FeatureValue]) -> Result<Decision, Error> {
-        let score = self.model.score(features, &self.draws)?;
+    pub fn would_decide(&self, event: &EventBuffer) -> Result<Decision, Error> {
+        let score = self.model.score(event.inputs(), &self.draws)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
-        let context = self.query_context(&score, features, scaled)?;
+        let context = self.query_context(&score, event, scaled)?;
         let said = self.query.clone().ask(&context, 1.0, Told::default());
         Ok(Decision::new(self.seen + 1, &score, said))
     }
@@ -546,8 +548,8 @@ mod tests {
         let (weight_before, query_before) = (weight(&learner, "a"), learner.query.state());
         let rounds = learner.scaler.as_ref().unwrap().state();
         let rounds = rmp_serde::to_vec_named(&rounds).unwrap();
-        let features = transformed(&learner, EVENT);
-        learner.query(&features).unwrap();
+        let event = transformed(&learner, EVENT);
+        learner.query(&event).unwrap();
         coins.uniform();
         assert_eq!((&learner.coins, &learner.draws, learner.seen), (&coins, &draws, seen + 1));
         assert_eq!(weight(&learner, "a"), weight_before);
@@ -560,12 +562,12 @@ mod tests {
     fn a_query_before_any_event_does_not_wait_for_the_scaler() {
         let rule = QueryRule::Quantile { rate: 0.5 };
         let mut querying = learner(spring(rule));
-        let features = transformed(&querying, EVENT);
-        assert!(querying.query(&features).unwrap()); // no event was observed: waiting is of no use
+        let event = transformed(&querying, EVENT);
+        assert!(querying.query(&event).unwrap()); // no event was observed: waiting is of no use
         let mut deciding = learner(spring(rule));
         assert!(!decide(&mut deciding, EVENT).unwrap().asked); // waits for the tenth event
-        let features = transformed(&deciding, EVENT);
-        assert!(!deciding.query(&features).unwrap()); // and so does a query from then on
+        let event = transformed(&deciding, EVENT);
+        assert!(!deciding.query(&event).unwrap()); // and so does a query from then on
     }
 
     #[test]
@@ -612,9 +614,9 @@ mod tests {
     #[test]
     fn a_learner_of_numbers_has_no_probabilities() {
         let learner = after_stream(every_kind().swap_remove(3));
-        let features = transformed(&learner, EVENT);
-        assert!(matches!(learner.probabilities(&features), Err(Error::Parameter(_))));
-        let (class, margin) = learner.predict(&features).unwrap();
+        let event = transformed(&learner, EVENT);
+        assert!(matches!(learner.probabilities(event.inputs()), Err(Error::Parameter(_))));
+        let (class, margin) = learner.predict(event.inputs()).unwrap();
         assert!(matches!(learner.prediction(class, margin), Some(Label::Real(y)) if y == margin));
     }
 }

@@ -2,7 +2,7 @@
 //! features.
 
 use crate::error::Error;
-use crate::event::{FeatureId, FeatureValue, Names, UNKNOWN};
+use crate::event::{FeatureId, FeatureValue, Names, UNKNOWN, sum_of_squares};
 use crate::learner::Learner;
 use crate::learner::event_buffer::EventBuffer;
 
@@ -16,11 +16,13 @@ impl Learner {
         names: &(impl Names + ?Sized),
         event: &mut EventBuffer,
     ) -> Result<(), Error> {
+        event.known = true;
         for (position, feature) in event.features.iter_mut().enumerate() {
             if feature.id == UNKNOWN {
                 let name = names.name(position);
                 self.check_name(name).map_err(|text| Error::Event(format!("event: {text}")))?;
                 feature.id = self.table.id(name);
+                event.known &= feature.id != UNKNOWN;
             }
         }
         Ok(())
@@ -59,8 +61,9 @@ impl Learner {
     fn scale(&self, event: &mut EventBuffer, names: &(impl Names + ?Sized)) -> Result<(), Error> {
         if let Some(scaler) = &self.scaler {
             self.admit(event, names)?;
+            let event_is_known = event.known;
             let EventBuffer { features, presence, stats, summary, .. } = &mut *event;
-            if self.config.capacity.is_none() || features.iter().all(is_known) {
+            if event_is_known || features.iter().all(is_known) {
                 *summary = scaler.observe(features, presence, stats)?;
             } else {
                 // What has no room counts as absent.
@@ -96,7 +99,7 @@ impl Learner {
         self.model.set_rows(self.rows_of(self.table.len()));
         self.note_shown(event);
         let Some(scaler) = &mut self.scaler else { return };
-        if self.config.capacity.is_none() || event.features.iter().all(is_known) {
+        if event.known || event.features.iter().all(is_known) {
             scaler.commit(&event.stats, &event.features, self.table.len());
         } else {
             let known = event.features.iter().copied().filter(is_known).collect::<Vec<_>>();
@@ -117,7 +120,7 @@ impl Learner {
 
     fn fill_inputs(&self, event: &mut EventBuffer) {
         let own = self.config.own;
-        let EventBuffer { features, presence, summary, expanded, .. } = event;
+        let EventBuffer { features, presence, summary, expanded, squared_norm, .. } = event;
         let inputs = expanded;
         let inputs_per_feature = self.inputs_per_feature();
         if self.scaler.is_some() {
@@ -143,6 +146,7 @@ impl Learner {
             inputs.push(FeatureValue { id, value });
             id += inputs_per_feature;
         });
+        *squared_norm = sum_of_squares(inputs);
     }
 
     /// How many rows of the model a feature has.
@@ -204,8 +208,8 @@ mod tests {
     #[test]
     fn without_a_scaler_values_are_those_of_the_event() {
         let learner = after_stream(linear(PA));
-        let features = transformed(&learner, EVENT);
-        let values: Vec<f64> = features.iter().map(|feature| feature.value).collect();
+        let event = transformed(&learner, EVENT);
+        let values: Vec<f64> = event.inputs().iter().map(|feature| feature.value).collect();
         assert_eq!(values, [1.0, -0.5, 2.0]);
     }
 

@@ -39,23 +39,21 @@ pub fn observe_batch(
     }
     let mut known: Vec<FeatureId> = vec![UNKNOWN; batch.width()];
     let mut evicted = register.evicted();
-    let (mut columns, mut values, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut cells, mut ids) = (Vec::new(), Vec::new());
+    let (mut columns, mut values): (Vec<usize>, Vec<f64>);
     for row in 0..batch.len() {
         if !tick(row) {
             return Err(Error::Interrupted);
         }
-        columns.clear();
-        values.clear();
+        let placed = |error: Error| error.placed(&format!("X, row {row}"));
+        batch.features(row, &mut cells).map_err(placed)?;
+        (columns, values) = cells.iter().copied().unzip();
         ids.clear();
-        batch.for_each(row, |column, value| {
-            columns.push(column);
-            values.push(value);
-            ids.push(known[column]);
-        });
+        ids.extend(columns.iter().map(|&column| known[column]));
         let names = RowNames { batch, columns: &columns };
         register
             .observe(&mut ids, &values, &names, times.map(|times| times[row]))
-            .map_err(|error| error.placed(&format!("X, row {row}")))?;
+            .map_err(placed)?;
         if register.evicted() != evicted {
             evicted = register.evicted();
             known.fill(UNKNOWN);

@@ -30,22 +30,24 @@ impl Learner {
     }
 
     /// Keep the values of an event as they came.
-    #[inline]
+    #[inline(always)]
     pub(super) fn before_tracking(&self, event: &mut EventBuffer) -> Result<(), Error> {
-        let Some(tracking) = &self.tracking else { return Ok(()) };
-        tracking.register.check_time(tracking.time)?;
-        event.raw.clear();
-        event.raw.extend(event.features.iter().map(|feature| feature.value));
-        event.untracked = true;
-        Ok(())
+        match &self.tracking {
+            None => Ok(()),
+            Some(tracking) => tracking.before(event),
+        }
     }
 
-    /// Count an event that was decided on or learned.
-    #[inline]
+    #[inline(always)]
     pub(super) fn track(&mut self, event: &mut EventBuffer, names: &(impl Names + ?Sized)) {
-        if let Some(tracking) = &mut self.tracking
-            && std::mem::take(&mut event.untracked)
-        {
+        if self.tracking.is_some() && std::mem::take(&mut event.untracked) {
+            self.track_now(event, names);
+        }
+    }
+
+    #[inline(never)]
+    fn track_now(&mut self, event: &EventBuffer, names: &(impl Names + ?Sized)) {
+        if let Some(tracking) = &mut self.tracking {
             tracking.observe(event, names, &self.table);
         }
     }

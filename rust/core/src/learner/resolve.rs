@@ -153,12 +153,17 @@ impl NameResolver {
         may_repeat: bool,
     ) -> Result<(), String> {
         self.events += 1;
-        let places = event.features.iter_mut().enumerate();
-        if learner.evicts() {
-            places.for_each(|(i, feature)| feature.id = learner.table.id(given.name(i)));
-        } else {
-            places.for_each(|(i, feature)| feature.id = self.ids.find(&learner.table, given, i));
+        let (mut known, mut squares) = (true, 0.0);
+        for (position, feature) in event.features.iter_mut().enumerate() {
+            feature.id = if learner.evicts() {
+                learner.table.id(given.name(position))
+            } else {
+                self.ids.find(&learner.table, given, position)
+            };
+            known &= feature.id != UNKNOWN;
+            squares += feature.value * feature.value;
         }
+        (event.known, event.squared_norm) = (known, squares);
         let own = learner.own_names().len() as FeatureId; // they are the first of the table
         if own > 0
             && let Some(position) = event.features.iter().position(|feature| feature.id < own)

@@ -221,7 +221,7 @@ impl Learner {
         }
         let rounds = state.first.iter().zip(&state.last).zip(&state.times);
         let history = rounds.map(|((&first, &last), &times)| FeatureHistory { first, last, times });
-        self.table.set_history(history.collect());
+        self.table.set_history(history.collect(), state.learned);
         self.labels.form = state.label_form;
         if self.labels.is_multiclass() {
             self.labels.classes.clone_from(&state.classes);

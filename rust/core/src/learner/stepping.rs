@@ -68,7 +68,7 @@ impl Learner {
         record: impl FnOnce(&Self, &Decision) -> Result<(), Error>,
     ) -> Result<Stepped, Error> {
         self.reserve_names(event, names)?;
-        let would = self.would_decide(event.inputs())?;
+        let would = self.would_decide(event)?;
         let decision = Decision { asked: false, query_probability: 0.0, ..would };
         let commits_first = self.commits_first();
         if commits_first {
@@ -95,7 +95,7 @@ impl Learner {
     ) -> Result<Stepped, Error> {
         self.reserve_names(event, names)?;
         let scaled = if self.scaler.is_some() { Scaled::Running } else { Scaled::No };
-        let decision = self.ask(event.inputs(), scaled, Told::default())?;
+        let decision = self.ask(event, scaled, Told::default())?;
         let answer = label.filter(|_| decision.asked);
         let commits_first = self.commits_first();
         if let (Some(label), true) = (answer, commits_first) {

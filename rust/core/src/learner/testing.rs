@@ -193,10 +193,10 @@ pub fn looked_up(learner: &Learner, event: Event<'_>) -> Result<EventBuffer, Err
 }
 
 /// An event outside the stream, as the model uses it.
-pub fn transformed(learner: &Learner, event: Event<'_>) -> Vec<FeatureValue> {
+pub fn transformed(learner: &Learner, event: Event<'_>) -> EventBuffer {
     let mut buffer = looked_up(learner, event).unwrap();
     learner.transform(&mut buffer).unwrap();
-    buffer.inputs().to_vec()
+    buffer
 }
 
 pub fn decide(learner: &mut Learner, event: Event<'_>) -> Result<Decision, Error> {

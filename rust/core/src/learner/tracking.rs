@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::error::Error;
 use crate::event::{FeatureId, Name, Names, UNKNOWN};
 use crate::feature_table::FeatureTable;
 use crate::learner::event_buffer::EventBuffer;
@@ -31,6 +32,16 @@ impl Tracking {
         let rows = self.ids.len();
         self.ids.resize(rows.max(remap.ids()), UNKNOWN);
         remap.retain(&mut self.ids, 1);
+    }
+
+    /// Keep the values of an event as they came.
+    #[inline(never)]
+    pub(super) fn before(&self, event: &mut EventBuffer) -> Result<(), Error> {
+        self.register.check_time(self.time)?;
+        event.raw.clear();
+        event.raw.extend(event.features.iter().map(|feature| feature.value));
+        event.untracked = true;
+        Ok(())
     }
 
     /// Count an event, whose features may be known by their ids in the `table` alone.

@@ -185,8 +185,12 @@ impl ModelKind for DualLogistic {
         check_norm(squared_norm(features)?)
     }
 
-    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
-        check_norm(example.squared_norm()?)?;
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        draws: &mut Generator,
+    ) -> Result<Outcome<'_>, Error> {
+        check_norm(example.finite_norm()?)?;
         let class = example.target.class();
         let restart = self.config.restarts && example.grows();
         let mistake = restart || self.predicts_another(example, class);

@@ -1,8 +1,8 @@
 //! What goes into a model and what comes out: examples, scores, outcomes.
 
 use crate::error::Error;
-use crate::event::{FeatureId, FeatureValue};
-use crate::feature_history::FeatureHistory;
+use crate::event::{FeatureId, FeatureValue, sum_of_squares};
+use crate::feature_history::Histories;
 use crate::label::Target;
 
 /// A prediction.
@@ -14,8 +14,6 @@ pub struct Score {
     pub margin: f64,
     /// How sure the prediction is: what a query rule decides by.
     pub confidence: f64,
-    /// ‖x‖², if it was computed on the way.
-    pub squared_norm: Option<f64>,
 }
 
 impl Score {
@@ -23,45 +21,33 @@ impl Score {
     #[inline]
     pub fn by_sign(margin: f64) -> Self {
         let class = Some(usize::from(margin > 0.0));
-        Self { class, margin, confidence: margin.abs(), squared_norm: None }
+        Self { class, margin, confidence: margin.abs() }
     }
 }
 
 /// What learning an example found about the model as it was before.
-#[derive(Clone, Debug)]
-pub struct Outcome {
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome<'a> {
     /// Whether the prediction was wrong.
     pub mistake: bool,
-    /// The scores of the known classes; 0 and the margin if there are two; none in regression.
-    pub scores: PriorScores,
+    pub scores: PriorScores<'a>,
 }
 
-#[derive(Clone, Debug)]
-pub enum PriorScores {
+/// The scores of an event before it was learned, for whoever makes probabilities of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PriorScores<'a> {
+    /// The model makes probabilities of its own, or predicts numbers.
     None,
-    Two([f64; 2]),
-    Several(Vec<f64>),
-}
-
-impl PriorScores {
-    pub fn by_margin(margin: f64) -> Self {
-        Self::Two([0.0, margin])
-    }
-
-    pub fn as_slice(&self) -> &[f64] {
-        match self {
-            Self::None => &[],
-            Self::Two(scores) => scores,
-            Self::Several(scores) => scores,
-        }
-    }
+    /// Of two classes: how far the second was ahead.
+    Margin(f64),
+    /// One per known class.
+    Several(&'a [f64]),
 }
 
 /// What a decision computed for an event. It is valid until something is learned.
 #[derive(Clone, Copy, Debug)]
 pub struct CachedProducts {
     pub margin: f64,
-    pub squared_norm: Option<f64>,
     /// Whether no other event was scored since: then the model may still hold more of it.
     pub is_latest: bool,
 }
@@ -70,6 +56,8 @@ pub struct CachedProducts {
 #[derive(Clone, Copy, Debug)]
 pub struct Example<'a> {
     pub features: &'a [FeatureValue],
+    /// ‖x‖²
+    pub squared_norm: f64,
     pub target: Target,
     /// The number of its event in the stream.
     pub number: u64,
@@ -77,7 +65,7 @@ pub struct Example<'a> {
     /// 0 if it says nothing about how often labels and errors occur.
     pub weight: f64,
     /// When each feature was learned before this example, by id.
-    pub history: &'a [FeatureHistory],
+    pub history: &'a Histories,
     /// Rows per feature.
     pub per_feature: FeatureId,
     /// d: rows known after this example.
@@ -93,7 +81,7 @@ pub struct Example<'a> {
 impl Example<'_> {
     /// Whether the feature of a row was learned before this example.
     pub fn is_learned(&self, row: FeatureId) -> bool {
-        self.history.get((row / self.per_feature) as usize).is_some_and(FeatureHistory::is_learned)
+        self.history.is_learned(row / self.per_feature)
     }
 
     /// Whether the example has features that were never learned.
@@ -101,22 +89,15 @@ impl Example<'_> {
         !self.features.iter().all(|feature| self.is_learned(feature.id))
     }
 
-    /// ‖x‖²
+    /// ‖x‖²; refuse an event for which it is not finite.
     #[inline]
-    pub fn squared_norm(&self) -> Result<f64, Error> {
-        match self.products.and_then(|products| products.squared_norm) {
-            Some(sum) => finite_norm(sum),
-            None => squared_norm(self.features),
-        }
+    pub fn finite_norm(&self) -> Result<f64, Error> {
+        finite_norm(self.squared_norm)
     }
 }
 
 pub fn squared_norm(features: &[FeatureValue]) -> Result<f64, Error> {
-    let mut sum = 0.0;
-    for feature in features {
-        sum += feature.value * feature.value;
-    }
-    finite_norm(sum)
+    finite_norm(sum_of_squares(features))
 }
 
 #[inline]
@@ -133,10 +114,13 @@ pub fn too_large(what: &str) -> Error {
 
 #[cfg(test)]
 pub mod testing {
-    use super::FeatureHistory;
+    use super::Histories;
 
     /// The history of so many features that were learned once.
-    pub fn learned(count: usize) -> Vec<FeatureHistory> {
-        vec![FeatureHistory { first: 1, last: 1, times: 1 }; count]
+    pub fn learned(count: usize) -> Histories {
+        let mut histories = Histories::default();
+        (0..count).for_each(|_| histories.push());
+        histories.note(0..count as u32, 1);
+        histories
     }
 }

@@ -87,12 +87,12 @@ impl ModelKind for External {
                     (Some(first), Some(second)) => self.scores[first] - self.scores[second],
                     _ => 0.0,
                 };
-                Score { class, margin, confidence: margin, squared_norm: None }
+                Score { class, margin, confidence: margin }
             }
             Task::Regression { .. } => {
                 let expected = self.errors.as_ref();
                 let confidence = expected.map_or(1.0, |errors| errors.confidence(features));
-                Score { class: None, margin: self.margin(), confidence, squared_norm: None }
+                Score { class: None, margin: self.margin(), confidence }
             }
         }
     }
@@ -106,7 +106,11 @@ impl ModelKind for External {
         Ok(())
     }
 
-    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        draws: &mut Generator,
+    ) -> Result<Outcome<'_>, Error> {
         let score = self.score(example.features, draws);
         Ok(match (example.target, self.config.task) {
             (Target::Value(value), _) => {
@@ -119,11 +123,11 @@ impl ModelKind for External {
             }
             (Target::Class(class), Task::Multiclass) => Outcome {
                 mistake: score.class != Some(class),
-                scores: PriorScores::Several(self.scores.clone()),
+                scores: PriorScores::Several(&self.scores),
             },
             (label, Task::Binary | Task::Regression { .. }) => Outcome {
                 mistake: label.sign() * score.margin <= 0.0,
-                scores: PriorScores::by_margin(score.margin),
+                scores: PriorScores::Margin(score.margin),
             },
         })
     }
@@ -168,19 +172,22 @@ impl ModelKind for External {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::sum_of_squares;
+    use crate::model::example::testing::learned;
 
     fn model(task: Task) -> External {
         External::new(ExternalConfig { task, identity: 0 }, 1)
     }
 
-    fn learn(model: &mut External, target: Target) -> Outcome {
+    fn learn(model: &mut External, target: Target) -> Outcome<'_> {
         let features = [FeatureValue { id: 0, value: 1.0 }];
         let example = Example {
             features: &features,
+            squared_norm: sum_of_squares(&features),
             target,
             number: 0,
             weight: 1.0,
-            history: &[],
+            history: &learned(0),
             per_feature: 1,
             rows: 1,
             positives: 0,
@@ -217,7 +224,7 @@ mod tests {
         assert!(!learn(&mut several, Target::Class(1)).mistake);
         let outcome = learn(&mut several, Target::Class(2));
         assert!(outcome.mistake);
-        assert_eq!(outcome.scores.as_slice(), [1.0, 2.0]);
+        assert_eq!(outcome.scores, PriorScores::Several(&[1.0, 2.0]));
     }
 
     #[test]

@@ -57,7 +57,8 @@ pub trait ModelKind: Sized {
     }
 
     /// Learn an example. An error has changed nothing.
-    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error>;
+    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator)
+    -> Result<Outcome<'_>, Error>;
 
     /// There are so many rows now. Only called for models that a scaler or own features may serve; learning an
     /// example with new rows does the same.

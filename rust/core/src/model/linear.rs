@@ -108,17 +108,17 @@ struct PlannedStep {
     restart: bool,
     /// `w·x` with two classes, else 0.
     product: f64,
+    /// With two classes: `w·x` as it was predicted, also if the weights then begin anew.
+    predicted: f64,
     /// |y − w·x| in regression, else 0.
     error: f64,
-    /// The scores before the step.
-    scores: PriorScores,
 }
 
 #[derive(Clone, Debug)]
 pub struct Linear {
     config: LinearConfig,
     weights: Weights,
-    /// With several classes: the scores of the event that was scored last by [`ModelKind::score_next`].
+    /// With several classes: the scores of the event that was scored by [`ModelKind::score_next`] or learned last.
     latest: Vec<f64>,
     /// In regression: the error to expect, for query rules.
     errors: Option<ExpectedError>,
@@ -163,21 +163,19 @@ impl ModelKind for Linear {
                 let Some(odds) = &self.class_odds else {
                     return scores::score_binary(&self.weights, features);
                 };
-                let (product, squared_norm) = self.weights.dot_and_norm(0, features);
-                let log_odds = odds.slope * product;
+                let log_odds = odds.slope * self.weights.dot(0, features);
                 Score {
                     // Questions are about what is uncertain, whatever a mistake costs.
                     confidence: (log_odds - odds.prior()).abs(),
-                    squared_norm: Some(squared_norm),
                     ..Score::by_sign(log_odds + self.config.class_weight.shift(odds))
                 }
             }
             Task::Multiclass => scores::score_multiclass(&self.weights, features),
             Task::Regression { .. } => {
-                let (margin, squared_norm) = self.weights.dot_and_norm(0, features);
+                let margin = self.weights.dot(0, features);
                 let expected = self.errors.as_ref();
                 let confidence = expected.map_or(1.0, |errors| errors.confidence(features));
-                Score { class: None, margin, confidence, squared_norm: Some(squared_norm) }
+                Score { class: None, margin, confidence }
             }
         }
     }
@@ -202,14 +200,28 @@ impl ModelKind for Linear {
     }
 
     fn check_example(&self, example: &Example<'_>) -> Result<(), Error> {
-        self.plan(example).map(|_| ())
+        let scores =
+            if self.is_multiclass() { self.weights.dots(example.features) } else { Vec::new() };
+        self.plan(example, &scores).map(|_| ())
     }
 
     #[inline(always)]
-    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
-        let plan = self.plan(example)?;
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        draws: &mut Generator,
+    ) -> Result<Outcome<'_>, Error> {
+        if self.is_multiclass() && !example.products.is_some_and(|products| products.is_latest) {
+            self.weights.dots_into(example.features, &mut self.latest);
+        }
+        let plan = self.plan(example, &self.latest)?;
         self.take(&plan, example, draws);
-        Ok(Outcome { mistake: plan.mistake, scores: plan.scores })
+        let scores = match self.config.task {
+            Task::Binary if self.class_odds.is_none() => PriorScores::Margin(plan.predicted),
+            Task::Multiclass => PriorScores::Several(&self.latest),
+            Task::Binary | Task::Regression { .. } => PriorScores::None,
+        };
+        Ok(Outcome { mistake: plan.mistake, scores })
     }
 
     #[inline]
@@ -295,29 +307,21 @@ impl Linear {
         known.unwrap_or_else(|| self.weights.dot(0, example.features))
     }
 
-    /// Compute the step; refuse it if a number would not be finite.
+    /// Compute the step; refuse it if a number would not be finite. `scores` are those of several classes.
     #[inline(always)]
-    fn plan(&self, example: &Example<'_>) -> Result<PlannedStep, Error> {
+    fn plan(&self, example: &Example<'_>, scores: &[f64]) -> Result<PlannedStep, Error> {
         let features = example.features;
-        let squared_norm = example.squared_norm()?;
+        let squared_norm = example.finite_norm()?;
         let restart = self.config.restarts && example.grows();
         let positive_margin =
             self.config.positive_margin.value(example.positives, example.negatives);
-        let (mut target, mut error, mut product) = (1.0, 0.0, 0.0);
-        let mut predicted = PriorScores::None;
+        let (mut target, mut error) = (1.0, 0.0);
+        let (mut predicted, mut product) = (0.0, 0.0);
         let (margin, mistake, moves) = match (example.target, self.config.task) {
-            (Target::Class(class), Task::Multiclass) => {
-                let is_latest = example.products.is_some_and(|products| products.is_latest);
-                let scores =
-                    if is_latest { self.latest.clone() } else { self.weights.dots(features) };
-                let case = if restart {
-                    multiclass_case(&vec![0.0; scores.len()], class)
-                } else {
-                    multiclass_case(&scores, class)
-                };
-                predicted = PriorScores::Several(scores);
-                case
+            (Target::Class(class), Task::Multiclass) if restart => {
+                multiclass_case(&vec![0.0; scores.len()], class)
             }
+            (Target::Class(class), Task::Multiclass) => multiclass_case(scores, class),
             (Target::Value(value), Task::Regression { epsilon }) => {
                 let q = if restart { 0.0 } else { self.product(example) };
                 error = (value - q).abs();
@@ -326,17 +330,13 @@ impl Linear {
                 (0.0, target > 0.0, Moves::one(sign))
             }
             (label, _) => {
-                let q = self.product(example);
-                if self.class_odds.is_none() {
-                    predicted = PriorScores::by_margin(q);
-                }
-                let q = if restart { 0.0 } else { q };
-                product = q;
+                predicted = self.product(example);
+                product = if restart { 0.0 } else { predicted };
                 let sign = label.sign();
                 if sign > 0.0 {
                     target = positive_margin;
                 }
-                (sign * q, sign * q <= 0.0, Moves::one(sign))
+                (sign * product, sign * product <= 0.0, Moves::one(sign))
             }
         };
         if !margin.is_finite() || !target.is_finite() {
@@ -370,7 +370,7 @@ impl Linear {
             let margin = odds.slope * product + self.config.class_weight.shift(odds);
             example.target.sign() * margin <= 0.0
         });
-        Ok(PlannedStep { step, norm, moves, mistake, restart, product, error, scores: predicted })
+        Ok(PlannedStep { step, norm, moves, mistake, restart, product, predicted, error })
     }
 
     /// Add weights for new names and for a new class.
@@ -431,6 +431,7 @@ fn multiclass_case(scores: &[f64], class: usize) -> (f64, bool, Moves) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::sum_of_squares;
     use crate::model::example::CachedProducts;
     use crate::model::example::testing::learned;
 
@@ -449,10 +450,15 @@ mod tests {
     }
 
     /// Learn an event with the ids 0, 1, ...
-    fn learn(model: &mut Linear, values: &[f64], target: Target) -> Result<Outcome, Error> {
+    fn learn<'a>(
+        model: &'a mut Linear,
+        values: &[f64],
+        target: Target,
+    ) -> Result<Outcome<'a>, Error> {
         let (features, known) = (features(values), model.weights.rows());
         let example = Example {
             features: &features,
+            squared_norm: sum_of_squares(&features),
             target,
             number: 0,
             weight: 1.0,
@@ -482,7 +488,7 @@ mod tests {
         assert!((margin(&model, &[1.0, 2.0]) - 1.0).abs() < 1e-15);
         let outcome = learn(&mut model, &[2.0, 4.0], Target::Class(1)).unwrap();
         assert!(!outcome.mistake);
-        assert_eq!(outcome.scores.as_slice(), [0.0, 2.0]); // before the step
+        assert_eq!(outcome.scores, PriorScores::Margin(2.0)); // before the step
         assert_eq!(weights(&model, 0), [0.2, 0.4]);
         learn(&mut model, &[0.0, 2.5], Target::Class(0)).unwrap();
         // q = 1, y q = −1, loss 2, ‖x‖² = 6.25, so w −= 0.32·x
@@ -502,10 +508,10 @@ mod tests {
         learn(&mut plain, &values, Target::Class(0)).unwrap();
         let features = features(&values);
         let score = cached.score(&features, &Generator::from_seed(0));
-        let Score { margin, squared_norm, .. } = score;
-        let products = CachedProducts { margin, squared_norm, is_latest: false };
+        let products = CachedProducts { margin: score.margin, is_latest: false };
         let example = Example {
             features: &features,
+            squared_norm: sum_of_squares(&features),
             target: Target::Class(0),
             number: 0,
             weight: 1.0,
@@ -540,7 +546,8 @@ mod tests {
         assert_eq!(weights(&model, 0), [-0.25, -0.25]);
         assert_eq!(weights(&model, 1), [0.0, 0.0]);
         let outcome = learn(&mut model, &[2.0, 0.0], Target::Class(1)).unwrap();
-        assert_eq!((outcome.mistake, outcome.scores.as_slice()), (true, &[-0.5, 0.0, 0.5][..]));
+        assert!(outcome.mistake);
+        assert_eq!(outcome.scores, PriorScores::Several(&[-0.5, 0.0, 0.5]));
         // The rival is class 2: lead −0.5, loss 1.5, 2·‖x‖² = 8, so the step is 0.1875·2
         assert_eq!(weights(&model, 1), [0.375, 0.0]);
         assert_eq!(weights(&model, 2), [-0.125, 0.25]);
@@ -576,7 +583,7 @@ mod tests {
         let mut model = Linear::new(LinearConfig { restarts: true, ..PA }, 1);
         learn(&mut model, &[1.0], Target::Class(1)).unwrap();
         let outcome = learn(&mut model, &[1.0, 1.0], Target::Class(0)).unwrap();
-        assert_eq!(outcome.scores.as_slice(), [0.0, 1.0]); // as it was predicted
+        assert_eq!(outcome.scores, PriorScores::Margin(1.0)); // as it was predicted
         assert_eq!(weights(&model, 0), [-0.5, -0.5]); // from 0
     }
 
@@ -665,7 +672,7 @@ mod tests {
     fn a_mistake_is_one_of_the_margin_and_a_step_one_of_the_product() {
         let mut model = weighed(ClassWeight::of_threshold(0.9));
         let outcome = learn(&mut model, &[1.0], Target::Class(1)).unwrap();
-        assert!(outcome.mistake && outcome.scores.as_slice().is_empty());
+        assert!(outcome.mistake && outcome.scores == PriorScores::None);
         assert_eq!(weights(&model, 0), [1.0]); // the step of PA from 0
         let outcome = learn(&mut model, &[0.5], Target::Class(1)).unwrap();
         assert!(outcome.mistake); // some 3·0.5, and ln 9 would be needed

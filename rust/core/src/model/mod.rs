@@ -120,8 +120,17 @@ impl Model {
         features: &[FeatureValue],
         draws: &Generator,
     ) -> Result<Score, Error> {
-        let score = each!(self, model => model.score_next(features, draws));
+        let score = match self {
+            // Compiled into the loop of the caller.
+            Self::Linear(model) => model.score_next(features, draws),
+            _ => self.score_other(features, draws),
+        };
         if score.margin.is_finite() { Ok(score) } else { Err(too_large("its margin")) }
+    }
+
+    #[inline(never)]
+    fn score_other(&mut self, features: &[FeatureValue], draws: &Generator) -> Score {
+        each!(self, model => model.score_next(features, draws))
     }
 
     /// One score per known label; of two labels the first scores 0, the second the margin.
@@ -146,12 +155,12 @@ impl Model {
         each!(self, model => model.check_example(example))
     }
 
-    #[inline(always)]
+    #[inline(never)]
     pub fn learn(
         &mut self,
         example: &Example<'_>,
         draws: &mut Generator,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<Outcome<'_>, Error> {
         each!(self, model => model.learn(example, draws))
     }
 

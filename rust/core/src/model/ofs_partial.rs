@@ -76,8 +76,12 @@ impl ModelKind for OfsPartial {
         Score::by_sign(self.weights.dot(0, &self.select(features, &mut draws.clone())))
     }
 
-    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
-        example.squared_norm()?; // a refusal must not depend on which features are read
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        draws: &mut Generator,
+    ) -> Result<Outcome<'_>, Error> {
+        example.finite_norm()?; // a refusal must not depend on which features are read
         let mut after = draws.clone();
         let mut selected = self.select(example.features, &mut after);
         let q = self.weights.dot(0, &selected);
@@ -107,7 +111,7 @@ impl ModelKind for OfsPartial {
             self.weights.shift(0, &selected, length, step, norm);
             self.sparsifier.apply(&mut self.weights, 0, count, draws);
         }
-        Ok(Outcome { mistake: margin <= 0.0, scores: PriorScores::by_margin(q) })
+        Ok(Outcome { mistake: margin <= 0.0, scores: PriorScores::Margin(q) })
     }
 
     fn contributions(&self, features: &[FeatureValue], draws: &Generator) -> Vec<f64> {
@@ -172,6 +176,7 @@ impl OfsPartial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::sum_of_squares;
     use crate::label::Target;
     use crate::model::example::testing::learned;
 
@@ -200,6 +205,7 @@ mod tests {
         let target = Target::Class(1);
         let example = Example {
             features: &features,
+            squared_norm: sum_of_squares(&features),
             target,
             number: 0,
             weight: 1.0,

@@ -158,12 +158,16 @@ impl ModelKind for Olvf {
         self.plan(example).map(|_| ())
     }
 
-    fn learn(&mut self, example: &Example<'_>, _draws: &mut Generator) -> Result<Outcome, Error> {
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        _draws: &mut Generator,
+    ) -> Result<Outcome<'_>, Error> {
         let plan = self.plan(example)?;
         if !example.features.is_empty() {
             self.take(&plan, example);
         }
-        let scores = PriorScores::by_margin(plan.margin);
+        let scores = PriorScores::Margin(plan.margin);
         Ok(Outcome { mistake: plan.mistake, scores })
     }
 
@@ -458,6 +462,7 @@ fn space_step(s: f64, c: f64, c_space: f64, count: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::sum_of_squares;
     use crate::label::Target;
     use crate::model::example::testing::learned;
     use crate::storage::rng::Generator;
@@ -470,17 +475,18 @@ mod tests {
         confidence: Confidence::Multiply,
     };
 
-    fn learn(
-        model: &mut Olvf,
+    fn learn<'a>(
+        model: &'a mut Olvf,
         features: &[FeatureValue],
         positive: bool,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<Outcome<'a>, Error> {
         let known = model.rows.len();
         let names = features.iter().map(|f| f.id as usize + 1).max().unwrap_or(0).max(known);
         let target = Target::Class(usize::from(positive));
         let (positives, negatives, products) = (0, 0, None);
         let example = Example {
             features,
+            squared_norm: sum_of_squares(features),
             target,
             number: 0,
             weight: 1.0,

@@ -56,9 +56,13 @@ impl ModelKind for Rfesl {
         Score::by_sign(blend(self.state.experts.alpha, self.both_scores(features)))
     }
 
-    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        draws: &mut Generator,
+    ) -> Result<Outcome<'_>, Error> {
         let features = example.features;
-        example.squared_norm()?;
+        example.finite_norm()?;
         let y = example.target.sign();
         let margin = self.score(features, draws).margin;
         let (begins, first) = (example.grows(), self.state.new.is_empty());
@@ -105,7 +109,7 @@ impl ModelKind for Rfesl {
         self.state.rounds = t;
         self.state.experts = experts;
         let mistake = Loss::Logistic.is_mistake(margin, y);
-        Ok(Outcome { mistake, scores: PriorScores::by_margin(margin) })
+        Ok(Outcome { mistake, scores: PriorScores::Margin(margin) })
     }
 
     fn contributions(&self, features: &[FeatureValue], _draws: &Generator) -> Vec<f64> {
@@ -159,6 +163,7 @@ impl Rfesl {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::sum_of_squares;
     use crate::label::Target;
     use crate::model::example::testing::learned;
 
@@ -170,6 +175,7 @@ mod tests {
         let target = Target::Class(class);
         let example = Example {
             features: &features,
+            squared_norm: sum_of_squares(&features),
             target,
             number: 0,
             weight: 1.0,

@@ -7,8 +7,7 @@ use crate::storage::weights::Weights;
 /// Two classes: the sign of `w·x`.
 #[inline(always)]
 pub fn score_binary(weights: &Weights, features: &[FeatureValue]) -> Score {
-    let (margin, squared_norm) = weights.dot_and_norm(0, features);
-    Score { squared_norm: Some(squared_norm), ..Score::by_sign(margin) }
+    Score::by_sign(weights.dot(0, features))
 }
 
 /// Several classes: the largest of `w_r·x`, and its lead over the second.
@@ -23,7 +22,7 @@ pub fn by_lead(scores: &[f64]) -> Score {
         (Some(first), Some(second)) => scores[first] - scores[second],
         _ => 0.0,
     };
-    Score { class, margin, confidence: margin, squared_norm: None }
+    Score { class, margin, confidence: margin }
 }
 
 /// What each feature adds to the margin.
@@ -88,6 +87,5 @@ mod tests {
     fn with_two_classes_the_margin_is_the_score_of_the_first_vector() {
         let score = score_binary(&weights(), &[FeatureValue { id: 0, value: -2.0 }]);
         assert_eq!((score.class, score.margin, score.confidence), (Some(0), -2.0, 2.0));
-        assert_eq!(score.squared_norm, Some(4.0));
     }
 }

@@ -76,7 +76,11 @@ impl ModelKind for SecondOrder {
         score
     }
 
-    fn learn(&mut self, example: &Example<'_>, _draws: &mut Generator) -> Result<Outcome, Error> {
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        _draws: &mut Generator,
+    ) -> Result<Outcome<'_>, Error> {
         if example.rows > MOST_NAMES {
             return Err(Error::Event(format!(
                 "event: this learner keeps a matrix of all pairs of names and takes at most \
@@ -85,7 +89,7 @@ impl ModelKind for SecondOrder {
                 example.rows
             )));
         }
-        example.squared_norm()?;
+        example.finite_norm()?;
         let MatrixProducts { mut product, quadratic, margin } = self.multiply(example.features);
         if !margin.is_finite() || !quadratic.is_finite() {
             return Err(too_large("its margin"));
@@ -119,7 +123,7 @@ impl ModelKind for SecondOrder {
                 self.subtract_outer(&product);
             }
         }
-        Ok(Outcome { mistake, scores: PriorScores::by_margin(margin) })
+        Ok(Outcome { mistake, scores: PriorScores::Margin(margin) })
     }
 
     fn contributions(&self, features: &[FeatureValue], _draws: &Generator) -> Vec<f64> {
@@ -226,6 +230,7 @@ impl SecondOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::sum_of_squares;
     use crate::label::Target;
     use crate::model::example::testing::learned;
 
@@ -234,14 +239,15 @@ mod tests {
     }
 
     /// Learn an event, of whose names the first `known` were learned before.
-    fn learn(
-        model: &mut SecondOrder,
+    fn learn<'a>(
+        model: &'a mut SecondOrder,
         features: &[FeatureValue],
         class: usize,
         known: usize,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<Outcome<'a>, Error> {
         let example = Example {
             features,
+            squared_norm: sum_of_squares(features),
             target: Target::Class(class),
             number: 0,
             weight: 1.0,

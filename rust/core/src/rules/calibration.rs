@@ -129,7 +129,7 @@ impl Calibration {
     }
 
     /// The same of two classes, the second of which is so far ahead.
-    #[inline]
+    #[inline(always)]
     pub fn learn_lead(&mut self, ahead: f64, class: usize, weight: f64) {
         if class < 2 && ahead.is_finite() {
             self.write(&[ahead], class, weight);

@@ -258,12 +258,22 @@ impl Weights {
     }
 
     /// `w·x` of one vector, summed in the event's order.
+    #[inline(always)]
     pub fn dot(&self, vector: usize, features: &[FeatureValue]) -> f64 {
         let mut sum = 0.0;
-        for feature in features {
-            // A new or unknown name has no row: its id, and so its index, is too large.
-            if let Some(value) = self.values.get(self.index(feature.id, vector)) {
+        // A new or unknown name has no row: its id, and so its index, is too large.
+        let mut add = |value: Option<&f64>, feature: &FeatureValue| {
+            if let Some(value) = value {
                 sum += value * feature.value;
+            }
+        };
+        if self.width == 1 {
+            for one in features {
+                add(self.values.get(one.id as usize), one);
+            }
+        } else {
+            for one in features {
+                add(self.values.get(self.index(one.id, vector)), one);
             }
         }
         self.vectors[vector].scale * sum
@@ -286,30 +296,6 @@ impl Weights {
         }
         let rest: f64 = rest.iter().map(product).sum();
         self.vectors[vector].scale * (((a + b) + (c + d)) + rest)
-    }
-
-    /// `w·x` of one vector and ‖x‖², each summed in the event's order. One pass for both costs
-    /// hardly more than for one.
-    #[inline(always)]
-    pub fn dot_and_norm(&self, vector: usize, features: &[FeatureValue]) -> (f64, f64) {
-        let (mut sum, mut squares) = (0.0, 0.0);
-        let mut add = |value: Option<&f64>, feature: &FeatureValue| {
-            if let Some(value) = value {
-                sum += value * feature.value;
-            }
-            squares += feature.value * feature.value;
-        };
-        if self.width == 1 {
-            for one in features {
-                add(self.values.get(one.id as usize), one);
-            }
-        } else {
-            let value = |one: &FeatureValue| self.values.get(self.index(one.id, vector));
-            for one in features {
-                add(value(one), one);
-            }
-        }
-        (self.vectors[vector].scale * sum, squares)
     }
 
     /// `w·x` of every vector.

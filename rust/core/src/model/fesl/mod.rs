@@ -160,14 +160,18 @@ impl ModelKind for Fesl {
         let margin = self.margin(&self.forecasts(features), draws);
         match self.config.loss {
             Loss::Logistic => Score::by_sign(margin),
-            Loss::Square => Score { class: None, margin, confidence: 0.0, squared_norm: None },
+            Loss::Square => Score { class: None, margin, confidence: 0.0 },
         }
     }
 
-    fn learn(&mut self, example: &Example<'_>, draws: &mut Generator) -> Result<Outcome, Error> {
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        draws: &mut Generator,
+    ) -> Result<Outcome<'_>, Error> {
         let config = self.config;
         let features = example.features;
-        example.squared_norm()?; // stored examples are multiplied with each other
+        example.finite_norm()?; // stored examples are multiplied with each other
         let forecasts = self.forecasts(features);
         let margin = self.margin(&forecasts, draws);
         let y = config.loss.target(example.target);
@@ -206,7 +210,7 @@ impl ModelKind for Fesl {
             draws.uniform();
         }
         let scores = match config.loss {
-            Loss::Logistic => PriorScores::by_margin(margin),
+            Loss::Logistic => PriorScores::Margin(margin),
             Loss::Square => PriorScores::None,
         };
         Ok(Outcome { mistake: config.loss.is_mistake(margin, y), scores })
@@ -502,6 +506,7 @@ impl FeslState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::sum_of_squares;
     use crate::label::Target;
     use crate::model::example::testing::learned;
 
@@ -524,6 +529,7 @@ mod tests {
         let target = Target::Value(target);
         let example = Example {
             features: &features,
+            squared_norm: sum_of_squares(&features),
             target,
             number: 0,
             weight: 1.0,

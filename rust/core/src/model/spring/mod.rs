@@ -406,7 +406,11 @@ impl ModelKind for Spring {
         if norm <= LARGEST_NORM { Ok(()) } else { Err(too_large("its part in later sums")) }
     }
 
-    fn learn(&mut self, example: &Example<'_>, _draws: &mut Generator) -> Result<Outcome, Error> {
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        _draws: &mut Generator,
+    ) -> Result<Outcome<'_>, Error> {
         self.check(example.features)?;
         let (inputs, side) = (example.features, example.target.class());
         let y = sign(side);

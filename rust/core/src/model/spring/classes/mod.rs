@@ -379,7 +379,11 @@ impl ModelKind for SpringClasses {
         if norm <= LARGEST_NORM { Ok(()) } else { Err(too_large("its part in later sums")) }
     }
 
-    fn learn(&mut self, example: &Example<'_>, _draws: &mut Generator) -> Result<Outcome, Error> {
+    fn learn(
+        &mut self,
+        example: &Example<'_>,
+        _draws: &mut Generator,
+    ) -> Result<Outcome<'_>, Error> {
         self.check(example.features)?;
         let class = example.target.class();
         let known = class < self.classes();
@@ -534,7 +538,7 @@ fn score_of(logits: &[f64]) -> Score {
         (Some(first), Some(second)) => logits[first] - logits[second],
         _ => 0.0,
     };
-    Score { class, margin, confidence: margin, squared_norm: None }
+    Score { class, margin, confidence: margin }
 }
 
 impl SpringClassesState {
