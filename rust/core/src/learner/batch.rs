@@ -113,28 +113,27 @@ impl<'a> Batch<'a> {
         self.columns.name(column)
     }
 
-    /// What `read` makes of the column, which may be too large, and the value of each cell of a row.
+    /// Call `read` with the cells of a row: the column, which may be too large, and the value of each.
     #[inline(always)]
-    fn read_row<T>(&self, row: usize, cells: &mut Vec<T>, mut read: impl FnMut(usize, f64) -> T) {
-        cells.clear();
+    fn read_row<R: ReadCells>(&self, row: usize, read: R) -> R::Found {
         match self.rows {
             Rows::Own(RowArrays::Csr { indptr, indices, values }) => {
                 let range = indptr[row] as usize..indptr[row + 1] as usize;
                 let row = indices[range.clone()].iter().zip(&values[range]);
-                cells.extend(row.map(|(&index, &value)| read(index as usize, value)));
+                read.read::<false>(row.map(|(&index, &value)| (index as usize, value)))
             }
             Rows::Shared(SharedArrays::Csr { indptr, indices, values }) => {
                 let range = indptr[row] as usize..indptr[row + 1] as usize;
                 let row = indices[range.clone()].iter().zip(&values[range]);
-                cells.extend(row.map(|(index, value)| read(column(index), number(value))));
+                read.read::<true>(row.map(|(index, value)| (column(index), number(value))))
             }
             Rows::Own(RowArrays::Dense { values, columns, .. }) => {
-                let row = values[row * columns..(row + 1) * columns].iter().enumerate();
-                cells.extend(row.map(|(column, &value)| read(column, value)));
+                let row = &values[row * columns..(row + 1) * columns];
+                read.read::<false>(row.iter().copied().enumerate())
             }
             Rows::Shared(SharedArrays::Dense { values, columns, .. }) => {
-                let row = values[row * columns..(row + 1) * columns].iter().enumerate();
-                cells.extend(row.map(|(column, value)| read(column, number(value))));
+                let row = &values[row * columns..(row + 1) * columns];
+                read.read::<false>(row.iter().map(number).enumerate())
             }
         }
     }
@@ -146,7 +145,7 @@ impl<'a> Batch<'a> {
 
     /// Column and value of each feature of a row, in place of what `features` held.
     pub fn features(&self, row: usize, features: &mut Vec<(usize, f64)>) -> Result<(), Error> {
-        self.read_row(row, features, |column, value| (column, value));
+        self.read_row(row, Copying(features));
         features.retain(|(_, value)| !value.is_nan());
         let fits = |&(column, value): &(usize, f64)| column < self.width && value.is_finite();
         let rises = features.is_sorted_by(|one, next| one.0 < next.0);
@@ -171,6 +170,59 @@ impl<'a> Batch<'a> {
                 values.len()
             }
         }
+    }
+}
+
+/// Reads the cells of a row, whose columns have to rise if it says so.
+trait ReadCells {
+    type Found;
+
+    fn read<const RISES: bool>(
+        self,
+        row: impl ExactSizeIterator<Item = (usize, f64)>,
+    ) -> Self::Found;
+}
+
+/// Copies them.
+struct Copying<'a>(&'a mut Vec<(usize, f64)>);
+
+impl ReadCells for Copying<'_> {
+    type Found = ();
+
+    fn read<const RISES: bool>(self, row: impl ExactSizeIterator<Item = (usize, f64)>) {
+        self.0.clear();
+        self.0.extend(row);
+    }
+}
+
+/// Finds the ids of their columns.
+struct Finding<'a> {
+    ids: &'a [FeatureId],
+    features: &'a mut Vec<FeatureValue>,
+}
+
+impl ReadCells for Finding<'_> {
+    /// Whether an id is missing or a column does not rise, and ‖x‖², in which NaN and infinities stay.
+    type Found = (bool, f64);
+
+    #[inline(always)]
+    fn read<const RISES: bool>(
+        self,
+        row: impl ExactSizeIterator<Item = (usize, f64)>,
+    ) -> (bool, f64) {
+        let (mut unusual, mut squares, mut least) = (false, 0.0, 0);
+        self.features.resize(row.len(), FeatureValue { id: UNKNOWN, value: 0.0 });
+        for (feature, (column, value)) in self.features.iter_mut().zip(row) {
+            let id = self.ids.get(column).copied().unwrap_or(UNSEEN);
+            unusual |= id >= UNSEEN;
+            if RISES {
+                unusual |= column < least;
+                least = column + 1;
+            }
+            squares += value * value;
+            *feature = FeatureValue { id, value };
+        }
+        (unusual, squares)
     }
 }
 
@@ -232,17 +284,8 @@ impl<'a> RowReader<'a> {
         let numbered = self.is_numbered();
         let Self { batch, ids, event, .. } = self;
         let found = if numbered { learner.table.small_numbers() } else { ids.as_slice() };
-        // Whether an id is missing or a column does not rise; NaN and infinities stay in the sum.
-        let (mut unusual, mut squares, mut least) = (false, 0.0, 0);
-        let must_rise = batch.must_rise();
-        let feature = |column: usize, value: f64| {
-            let id = found.get(column).copied().unwrap_or(UNSEEN);
-            unusual |= id >= UNSEEN || (must_rise && column < least);
-            least = column + 1;
-            squares += value * value;
-            FeatureValue { id, value }
-        };
-        batch.read_row(row, &mut event.features, feature);
+        let (unusual, squares) =
+            batch.read_row(row, Finding { ids: found, features: &mut event.features });
         (event.known, event.squared_norm) = (true, squares);
         if unusual || !squares.is_finite() { self.read_closely(learner, row) } else { Ok(()) }
     }
