@@ -123,6 +123,7 @@ impl Learner {
         let EventBuffer { features, presence, summary, expanded, squared_norm, .. } = event;
         let inputs = expanded;
         let inputs_per_feature = self.inputs_per_feature();
+        let mut squares = 0.0;
         if self.scaler.is_some() {
             // Both are written, and what is not there is written over by the next: no branch per feature.
             inputs.resize(2 * features.len(), FeatureValue { id: UNKNOWN, value: 0.0 });
@@ -134,19 +135,23 @@ impl Learner {
                     *there = FeatureValue { id: row.wrapping_add(1), value: presence };
                 }
                 let known = is_known(feature);
+                let (value, there) = if known { (feature.value, presence) } else { (0.0, 0.0) };
+                squares = squares + value * value + there * there;
                 end += usize::from(known) + usize::from(known & (presence.to_bits() << 1 != 0)); // no zero
             }
             inputs.truncate(end);
         } else {
             inputs.clear();
             inputs.extend_from_slice(features);
+            squares = sum_of_squares(features);
         }
         let mut id = 0; // they are the first of the table
         own.for_each(*summary, |value| {
             inputs.push(FeatureValue { id, value });
+            squares += value * value;
             id += inputs_per_feature;
         });
-        *squared_norm = sum_of_squares(inputs);
+        *squared_norm = squares;
     }
 
     /// How many rows of the model a feature has.

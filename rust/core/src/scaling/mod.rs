@@ -126,39 +126,16 @@ impl RunningScaler {
         presence: &mut Vec<f64>,
         pending: &mut PendingStats,
     ) -> Result<[f64; 2], Error> {
-        // Without `black_box` the compiler makes a branch for each of its numbers.
-        let unknown = black_box(FeatureStats::new(self.rounds as f64));
+        pending.summary = self.summary;
+        let (sums, largest) = if self.summary.is_some() {
+            self.observe_lanes::<true>(features, &mut pending.lanes)
+        } else {
+            self.observe_lanes::<false>(features, &mut pending.lanes)
+        };
         let PendingStats { lanes, summary } = pending;
-        *summary = self.summary;
-        let (mut sums, summarizes) = (SummarySums::default(), summary.is_some());
-        lanes.resize(features.len().div_ceil(LANES), StatsLanes::default());
-        let (round, stats) = (self.rounds as f64, &self.stats[..]);
-        let stats_of = |feature: &FeatureValue| stats.get(feature.id as usize).unwrap_or(&unknown);
-        let (pairs, last) = features.as_chunks::<LANES>();
-        let mut largest = F64x2::ZERO;
-        for (pair, [one, other]) in lanes.iter_mut().zip(pairs) {
-            let two = [stats_of(one), stats_of(other)];
-            *pair = StatsLanes::of([one.value, other.value], two).observe(round);
-            largest = largest.fast_max(pair.value.abs());
-            if summarizes {
-                sums.add(pair);
-            } else {
-                sums.add_squares(pair);
-            }
-        }
-        if let (Some(pair), [one]) = (lanes.last_mut(), last) {
-            *pair = StatsLanes::of([one.value, 0.0], [stats_of(one), &PADDING]).observe(round);
-            largest = largest.fast_max(pair.value.abs());
-            if summarizes {
-                sums.add(pair);
-            } else {
-                sums.add_squares(pair);
-            }
-        }
         if !all(largest.simd_le(F64x2::splat(LARGEST))) {
             check_sizes(features)?;
         }
-        sums.remove_padding(LANES * lanes.len() - features.len());
         to_unit_length(lanes, features, presence, sums.squares());
         let Some(summary) = summary else { return Ok([0.0; 2]) };
         let values = summary.observe(&sums);
@@ -169,6 +146,44 @@ impl RunningScaler {
             }
         }
         Ok(values)
+    }
+
+    /// The new statistics of all features, what they sum up to, and the largest |values|.
+    #[inline(always)]
+    fn observe_lanes<const SUMMARIZES: bool>(
+        &self,
+        features: &[FeatureValue],
+        lanes: &mut Vec<StatsLanes>,
+    ) -> (SummarySums, F64x2) {
+        // Without `black_box` the compiler makes a branch for each of its numbers.
+        let unknown = black_box(FeatureStats::new(self.rounds as f64));
+        lanes.resize(features.len().div_ceil(LANES), StatsLanes::default());
+        let (round, stats) = (self.rounds as f64, &self.stats[..]);
+        let stats_of = |feature: &FeatureValue| stats.get(feature.id as usize).unwrap_or(&unknown);
+        let (pairs, last) = features.as_chunks::<LANES>();
+        let (mut sums, mut largest) = (SummarySums::default(), F64x2::ZERO);
+        let mut add = |pair: &StatsLanes| {
+            largest = largest.fast_max(pair.value.abs());
+            if SUMMARIZES {
+                sums.add(pair);
+            } else {
+                sums.add_squares(pair);
+            }
+        };
+        for (place, [one, other]) in lanes.iter_mut().zip(pairs) {
+            let two = [stats_of(one), stats_of(other)];
+            let pair = StatsLanes::observed::<SUMMARIZES>([one.value, other.value], two, round);
+            add(&pair);
+            *place = pair;
+        }
+        if let (Some(place), [one]) = (lanes.last_mut(), last) {
+            let two = [stats_of(one), &PADDING];
+            let pair = StatsLanes::observed::<SUMMARIZES>([one.value, 0.0], two, round);
+            add(&pair);
+            *place = pair;
+        }
+        sums.remove_padding(LANES * lanes.len() - features.len());
+        (sums, largest)
     }
 
     /// Store the statistics that [`Self::observe`] computed for features that all have their ids now; there are

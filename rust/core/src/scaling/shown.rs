@@ -251,8 +251,10 @@ impl RunningScaler {
                 *one = ShownFeature { first: round, again: begins_again, ..Default::default() };
             }
             one.values.count(counted);
-            let pull = before.loading + (of(pair.loading) - before.loading) / of(pair.step);
-            one.pull += (pull - one.pull) / one.values.n;
+            if self.summary.is_some() {
+                let pull = before.loading + (of(pair.loading) - before.loading) / of(pair.step);
+                one.pull += (pull - one.pull) / one.values.n;
+            }
             one.last = round;
         }
         if let (Some(before), Some(after)) = (&self.summary, &pending.summary) {

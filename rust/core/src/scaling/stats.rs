@@ -151,25 +151,68 @@ impl StatsLanes {
         }
     }
 
-    /// Update the statistics with the values of this round by Welford's step, gross errors clipped.
+    /// Values and the statistics of their features, updated with them. What only a summary of events needs is left
+    /// at 0 if there is none.
     #[inline(always)]
-    pub fn observe(mut self, round: f64) -> Self {
-        let mut off = self.value - self.mean;
+    pub fn observed<const SUMMARIZES: bool>(
+        values: [f64; LANES],
+        stats: [&FeatureStats; LANES],
+        round: f64,
+    ) -> Self {
+        let arrived = Self::of(values, stats).arrived();
+        if any(arrived.begins_again() | arrived.fills_up()) {
+            return Self::observed_rarely(values, stats, round);
+        }
+        let (counted, inverses) = arrived.counted();
+        counted.with_inverses::<SUMMARIZES>(&inverses, round)
+    }
+
+    /// The same where statistics begin again or forget. A function that starts anew from memory, so that the
+    /// usual case can keep its numbers in registers.
+    #[cold]
+    #[inline(never)]
+    fn observed_rarely(values: [f64; LANES], stats: [&FeatureStats; LANES], round: f64) -> Self {
+        let mut arrived = Self::of(values, stats).arrived();
+        if any(arrived.begins_again()) {
+            arrived.begin_again(round);
+        }
+        let (mut counted, _) = arrived.counted();
+        counted.forget_half(round);
+        counted.described(round)
+    }
+
+    /// Note whether the values are far off or close to the anchor.
+    #[inline(always)]
+    fn arrived(mut self) -> Self {
+        let off = self.value - self.mean;
         let distance = off * off * self.n; // to be compared with so many S
         let known = self.n.simd_ge(F64x2::splat(KNOWN)) & self.squares.simd_gt(F64x2::ZERO);
         let beyond = distance.simd_gt(F64x2::splat(CLIP * CLIP) * self.squares) & known;
-        let mut counted = self.value;
         self.far_off = beyond & (self.far_off + F64x2::ONE);
         let gap = self.value - self.anchor;
         let away = (gap * gap * self.n).simd_gt(F64x2::splat(CLOSE * CLOSE) * self.squares) & known;
         let moved = self.value.simd_ne(self.anchor) & known;
         self.close = !away & (self.close + (moved & F64x2::ONE));
         self.anchor = away.bitselect(self.value, self.anchor);
-        let far_off = self.far_off.simd_ge(F64x2::splat(FAR_OFF));
-        if any(far_off | self.close.simd_ge(F64x2::splat(ALL_CLOSE))) {
-            self.begin_again(round);
-            off = self.value - self.mean;
-        }
+        self
+    }
+
+    /// Which features begin again.
+    #[inline(always)]
+    fn begins_again(&self) -> F64x2 {
+        self.far_off.simd_ge(F64x2::splat(FAR_OFF)) | self.close.simd_ge(F64x2::splat(ALL_CLOSE))
+    }
+
+    /// Which features will have so many values that they forget half of them.
+    #[inline(always)]
+    fn fills_up(&self) -> F64x2 {
+        self.n.simd_ge(F64x2::splat(MOST_COUNTED - 1.0))
+    }
+
+    /// Count the values by Welford's step, gross errors clipped.
+    #[inline(always)]
+    fn counted(mut self) -> (Self, CountInverses) {
+        let (mut counted, mut off) = (self.value, self.value - self.mean);
         let gross = (off * off * self.n).simd_gt(F64x2::splat(GROSS * GROSS) * self.squares)
             & self.n.simd_ge(F64x2::splat(WARM))
             & self.squares.simd_gt(F64x2::ZERO);
@@ -183,15 +226,10 @@ impl StatsLanes {
         let inverses = CountInverses::of(self.n);
         self.mean += off * inverses.n;
         self.squares += off * (counted - self.mean);
-        if any(self.n.simd_ge(F64x2::splat(MOST_COUNTED))) {
-            self.forget_half(round);
-            return self.with_inverses(&CountInverses::of(self.n), round);
-        }
-        self.with_inverses(&inverses, round)
+        (self, inverses)
     }
 
     /// Start the statistics of features that were far off too often with the current value.
-    #[cold]
     fn begin_again(&mut self, round: f64) {
         let fields = [self.n, self.mean, self.squares, self.first];
         let others = [self.far_off, self.close, self.anchor];
@@ -211,7 +249,6 @@ impl StatsLanes {
     }
 
     /// Let the older half of the values go; the share of events stays.
-    #[cold]
     fn forget_half(&mut self, round: f64) {
         let full = self.n.simd_ge(F64x2::splat(MOST_COUNTED));
         let half = F64x2::splat(0.5);
@@ -223,26 +260,37 @@ impl StatsLanes {
     /// Compute value, presence and regularity by statistics that are not changed.
     #[inline(always)]
     pub fn described(self, round: f64) -> Self {
-        self.with_inverses(&CountInverses::of(self.n), round)
+        self.with_inverses::<true>(&CountInverses::of(self.n), round)
     }
 
     #[inline(always)]
-    fn with_inverses(mut self, inverses: &CountInverses, round: f64) -> Self {
+    fn with_inverses<const SUMMARIZES: bool>(
+        mut self,
+        inverses: &CountInverses,
+        round: f64,
+    ) -> Self {
         let (one, clip) = (F64x2::ONE, F64x2::splat(CLIP));
-        (self.trust, self.step) = (inverses.trust, inverses.step);
+        if SUMMARIZES {
+            (self.trust, self.step) = (inverses.trust, inverses.step);
+        }
         let variance = self.squares * inverses.n;
         let moves = variance.simd_gt(F64x2::splat(STILL) * self.mean * self.mean);
         let off = (self.value - self.mean) / variance.sqrt();
         self.z = moves & off.fast_min(clip).fast_max(-clip);
         let since = F64x2::splat(round + 1.0) - self.first;
+        self.presence = F64x2::ZERO;
+        if SUMMARIZES {
+            self.regularity = one;
+        }
         if all(since.simd_le(self.n)) {
-            (self.regularity, self.presence) = (one, F64x2::ZERO);
             return self;
         }
         let share = (self.n / since).fast_min(one);
         let share = since.simd_le(self.n).bitselect(one, share);
-        let twice = (share + share).fast_min(one);
-        self.regularity = (twice * twice) * (twice * twice);
+        if SUMMARIZES {
+            let twice = (share + share).fast_min(one);
+            self.regularity = (twice * twice) * (twice * twice);
+        }
         self.presence = F64x2::splat(-PRESENCE) * ln(share);
         self
     }
@@ -279,7 +327,7 @@ mod tests {
             if i == 0 {
                 stats = FeatureStats::new(round as f64);
             }
-            last = StatsLanes::of([0.0, value], [&PADDING, &stats]).observe(round as f64);
+            last = StatsLanes::observed::<true>([0.0, value], [&PADDING, &stats], round as f64);
             last.commit::<1>(&mut stats, round as f64);
         }
         (stats, last)
