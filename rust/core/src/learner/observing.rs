@@ -120,26 +120,16 @@ impl Learner {
 
     fn fill_inputs(&self, event: &mut EventBuffer) {
         let own = self.config.own;
-        let EventBuffer { features, presence, summary, expanded, squared_norm, .. } = event;
+        let EventBuffer { features, presence, summary, expanded, squared_norm, known, .. } = event;
         let inputs = expanded;
         let inputs_per_feature = self.inputs_per_feature();
-        let mut squares = 0.0;
+        let mut squares;
         if self.scaler.is_some() {
-            // Both are written, and what is not there is written over by the next: no branch per feature.
-            inputs.resize(2 * features.len(), FeatureValue { id: UNKNOWN, value: 0.0 });
-            let mut end = 0;
-            for (feature, &presence) in features.iter().zip(presence.iter()) {
-                let row = feature.id.wrapping_mul(inputs_per_feature);
-                if let Some([value, there]) = inputs[end..].first_chunk_mut() {
-                    *value = FeatureValue { id: row, value: feature.value };
-                    *there = FeatureValue { id: row.wrapping_add(1), value: presence };
-                }
-                let known = is_known(feature);
-                let (value, there) = if known { (feature.value, presence) } else { (0.0, 0.0) };
-                squares = squares + value * value + there * there;
-                end += usize::from(known) + usize::from(known & (presence.to_bits() << 1 != 0)); // no zero
-            }
-            inputs.truncate(end);
+            squares = if *known {
+                fill_pairs::<true>(inputs, features, presence)
+            } else {
+                fill_pairs::<false>(inputs, features, presence)
+            };
         } else {
             inputs.clear();
             inputs.extend_from_slice(features);
@@ -163,6 +153,32 @@ impl Learner {
     pub(super) fn rows_of(&self, names: usize) -> usize {
         names * self.inputs_per_feature() as usize
     }
+}
+
+/// With a scaler: the value and the presence of each feature that has an id, the latter only if it is not 0.
+/// Returns the sum of their squares. `KNOWN`: all have an id.
+#[inline(always)]
+fn fill_pairs<const KNOWN: bool>(
+    inputs: &mut Vec<FeatureValue>,
+    features: &[FeatureValue],
+    presence: &[f64],
+) -> f64 {
+    // Both are written, and what is not there is written over by the next: no branch per feature.
+    inputs.resize(2 * features.len(), FeatureValue { id: UNKNOWN, value: 0.0 });
+    let (mut end, mut squares) = (0, 0.0);
+    for (feature, &presence) in features.iter().zip(presence) {
+        let (value, there) =
+            if KNOWN || is_known(feature) { (feature.value, presence) } else { (0.0, 0.0) };
+        squares = squares + value * value + there * there;
+        let row = feature.id.wrapping_mul(2);
+        if let Some([one, other]) = inputs[end..].first_chunk_mut() {
+            *one = FeatureValue { id: row, value };
+            *other = FeatureValue { id: row.wrapping_add(1), value: there };
+        }
+        end += usize::from(KNOWN || is_known(feature)) + usize::from(there.to_bits() << 1 != 0); // no zero
+    }
+    inputs.truncate(end);
+    squares
 }
 
 fn is_known(feature: &FeatureValue) -> bool {

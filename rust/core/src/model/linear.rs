@@ -164,10 +164,11 @@ impl ModelKind for Linear {
                     return scores::score_binary(&self.weights, features);
                 };
                 let log_odds = odds.slope * self.weights.dot(0, features);
+                let prior = odds.prior();
                 Score {
                     // Questions are about what is uncertain, whatever a mistake costs.
-                    confidence: (log_odds - odds.prior()).abs(),
-                    ..Score::by_sign(log_odds + self.config.class_weight.shift(odds))
+                    confidence: (log_odds - prior).abs(),
+                    ..Score::by_sign(log_odds + self.config.class_weight.shift_at(|| prior))
                 }
             }
             Task::Multiclass => scores::score_multiclass(&self.weights, features),

@@ -109,9 +109,15 @@ impl ClassWeight {
 
     /// What is added to `κq`.
     pub fn shift(self, odds: &ClassOdds) -> f64 {
+        self.shift_at(|| odds.prior())
+    }
+
+    /// The same for these logarithmic odds of the positive class.
+    #[inline(always)]
+    pub fn shift_at(self, prior: impl FnOnce() -> f64) -> f64 {
         match self {
             Self::None => 0.0,
-            Self::Balanced => -odds.prior(),
+            Self::Balanced => -prior(),
             Self::Shift(shift) => shift,
         }
     }

@@ -193,16 +193,30 @@ impl RunningScaler {
         if names > self.stats.len() {
             self.stats.resize(names, FeatureStats::new(round));
         }
-        let (pairs, last) = features.as_chunks::<LANES>();
-        for ([one, other], pair) in pairs.iter().zip(&pending.lanes) {
-            pair.commit::<0>(&mut self.stats[one.id as usize], round);
-            pair.commit::<1>(&mut self.stats[other.id as usize], round);
-        }
-        if let ([one], Some(pair)) = (last, pending.lanes.last()) {
-            pair.commit::<0>(&mut self.stats[one.id as usize], round);
+        if self.summary.is_some() {
+            self.commit_lanes::<true>(&pending.lanes, features);
+        } else {
+            self.commit_lanes::<false>(&pending.lanes, features);
         }
         self.summary = pending.summary;
         self.rounds += 1;
+    }
+
+    #[inline(always)]
+    fn commit_lanes<const SUMMARIZES: bool>(
+        &mut self,
+        lanes: &[StatsLanes],
+        features: &[FeatureValue],
+    ) {
+        let (round, stats) = (self.rounds as f64, &mut self.stats[..]);
+        let (pairs, last) = features.as_chunks::<LANES>();
+        for ([one, other], pair) in pairs.iter().zip(lanes) {
+            pair.commit::<0, SUMMARIZES>(&mut stats[one.id as usize], round);
+            pair.commit::<1, SUMMARIZES>(&mut stats[other.id as usize], round);
+        }
+        if let ([one], Some(pair)) = (last, lanes.last()) {
+            pair.commit::<0, SUMMARIZES>(&mut stats[one.id as usize], round);
+        }
     }
 
     pub fn state(&self) -> ScalerState {

@@ -297,7 +297,11 @@ impl StatsLanes {
 
     /// Store the new statistics of the feature in one lane.
     #[inline(always)]
-    pub fn commit<const LANE: usize>(&self, stats: &mut FeatureStats, round: f64) {
+    pub fn commit<const LANE: usize, const SUMMARIZES: bool>(
+        &self,
+        stats: &mut FeatureStats,
+        round: f64,
+    ) {
         stats.n = self.n.as_array()[LANE];
         stats.mean = self.mean.as_array()[LANE];
         stats.squares = self.squares.as_array()[LANE];
@@ -306,7 +310,9 @@ impl StatsLanes {
         stats.far_off = self.far_off.as_array()[LANE] as f32;
         stats.anchor = self.anchor.as_array()[LANE];
         stats.close = self.close.as_array()[LANE] as f32;
-        stats.loading = self.loading.as_array()[LANE];
+        if SUMMARIZES {
+            stats.loading = self.loading.as_array()[LANE];
+        }
     }
 
     /// λ
@@ -328,7 +334,7 @@ mod tests {
                 stats = FeatureStats::new(round as f64);
             }
             last = StatsLanes::observed::<true>([0.0, value], [&PADDING, &stats], round as f64);
-            last.commit::<1>(&mut stats, round as f64);
+            last.commit::<1, true>(&mut stats, round as f64);
         }
         (stats, last)
     }

@@ -389,11 +389,18 @@ impl Weights {
         let per_value = length / part.scale;
         part.bound += per_value.abs() * norm; // |x_i| ≤ ‖x‖ and σ_i ≤ 1
         if !(self.has_variances || ranked) && kind == Norm::None {
-            for feature in features {
-                let value = &mut self.values[feature.id as usize * self.width + vector];
-                *value += per_value * feature.value;
-                if value.abs() < TINY {
-                    *value = 0.0;
+            let (values, width) = (&mut self.values[..], self.width);
+            let move_one = |value: &mut f64, feature: &FeatureValue| {
+                let new = *value + per_value * feature.value;
+                *value = if new.abs() < TINY { 0.0 } else { new };
+            };
+            if width == 1 {
+                for feature in features {
+                    move_one(&mut values[feature.id as usize], feature);
+                }
+            } else {
+                for feature in features {
+                    move_one(&mut values[feature.id as usize * width + vector], feature);
                 }
             }
             return;
