@@ -37,6 +37,11 @@ const LINES_A_LOOK: u32 = 64;
 pub struct Source(PathBuf, String, PyColumns, bool, bool, bool, Option<Py<PyAny>>);
 
 impl Source {
+    /// Where the file is, if the core reads it itself.
+    pub fn path(&self) -> Option<&Path> {
+        self.6.is_none().then_some(&self.0)
+    }
+
     /// The file's reader, and where an error of Python that stops it is put.
     pub fn open(self, py: Python<'_>) -> PyResult<(Reader, PythonError)> {
         let Self(path, format, columns, optional, raw, skip, batches) = self;
@@ -104,13 +109,15 @@ pub fn file_run(run: &RunCounts, skips: &Skips, reader: &Reader, at_end: bool) -
 pub struct ProgressWatch<'a> {
     progress: Option<&'a Py<PyAny>>,
     last_look: Instant,
+    last_told: Instant,
     lines: u32,
     pub stopped: Option<PyErr>,
 }
 
 impl<'a> ProgressWatch<'a> {
     pub fn new(progress: Option<&'a Py<PyAny>>) -> Self {
-        Self { progress, last_look: Instant::now(), lines: 0, stopped: None }
+        let now = Instant::now();
+        Self { progress, last_look: now, last_told: now, lines: 0, stopped: None }
     }
 
     pub fn look(&mut self, now: Progress<'_>) -> bool {
@@ -127,9 +134,21 @@ impl<'a> ProgressWatch<'a> {
         self.stopped.is_none()
     }
 
+    /// The same between two blocks of lines, without the clock being asked for less often than that.
+    pub fn look_now(&mut self, run: &RunCounts, skips: &Skips, reader: &Reader) -> bool {
+        if let (Some(progress), true) = (self.progress, self.last_told.elapsed() > BETWEEN_LOOKS) {
+            self.last_told = Instant::now();
+            self.stopped = Python::attach(|py| {
+                progress.call1(py, file_run(run, skips, reader, false)).map(|_| ())
+            })
+            .err();
+        }
+        self.goes_on()
+    }
+
     /// The same of a run that reports nothing.
     pub fn goes_on(&mut self) -> bool {
-        if self.is_time(false) {
+        if self.stopped.is_none() && self.is_time(false) {
             self.stopped = Python::attach(|py| py.check_signals()).err();
         }
         self.stopped.is_none()

@@ -27,6 +27,7 @@ use crate::learned_features::LearnedFeatures;
 use crate::lock::{HeldLearner, LearnerLock, LockedLearner};
 use crate::name::{KeptNames, name_to_python, presence_name};
 use crate::register::{FindingParts, Register, findings_to_python};
+use crate::sweep::{is_worth_a_thread, read_ahead};
 
 type Rounds<'py> = Bound<'py, PyArray1<i64>>;
 type FeatureColumns<'py> = (
@@ -733,6 +734,7 @@ impl Learner {
         decisions: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<FileRun> {
+        let ahead = source.path().is_some_and(is_worth_a_thread);
         let (mut reader, python_error) = source.open(py)?;
         let mut decisions = decisions.map(|path| decisions_file(&path)).transpose()?;
         let mut run = core::RunCounts::default();
@@ -741,11 +743,21 @@ impl Learner {
         let result = py.detach(|| {
             let mut held = self.guarded.hold_detached()?;
             let core = &mut held.inner()?.core;
+            let (reader, run, watch) = (&mut reader, &mut run, &mut watch);
+            if ahead {
+                return match &mut decisions {
+                    None => read_ahead(core, reader, which, run, watch, &mut ()),
+                    Some(writer) => {
+                        let done = read_ahead(core, reader, which, run, watch, writer);
+                        done.and(writer.finish())
+                    }
+                };
+            }
             let tick = |now: core::Progress<'_>| watch.look(now);
             match &mut decisions {
-                None => core.simulate_file(&mut reader, which, &mut run, tick, &mut ()),
+                None => core.simulate_file(reader, which, run, tick, &mut ()),
                 Some(writer) => {
-                    let done = core.simulate_file(&mut reader, which, &mut run, tick, writer);
+                    let done = core.simulate_file(reader, which, run, tick, writer);
                     done.and(writer.finish())
                 }
             }

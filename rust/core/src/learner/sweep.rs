@@ -1,11 +1,12 @@
-//! One pass over a file for many learners: every line is read once, in blocks, and each learner goes through all
-//! blocks in their order, as it would go through the file alone. Whoever has threads gives each learner to one
+//! One pass over a file for one learner or many: every line is read once, in blocks, and each learner goes through
+//! all blocks in their order, as it would go through the file line by line. Whoever has threads gives each learner to one
 //! of them at a time, and reads the next block meanwhile.
 
 use std::sync::Arc;
 
 use crate::error::Error;
 use crate::learner::Learner;
+use crate::learner::decision_writer::DecisionSink;
 use crate::learner::file::{LearnedLabels, Pass, RunCounts};
 use crate::readers::record::{NextRecord, Record, RecordError, RecordNames};
 use crate::readers::{Place, Reader, Skips};
@@ -112,15 +113,16 @@ impl<'a> SweptLearner<'a> {
         Self { learner, pass, run, skips: reader.skips.anew(), failed: None }
     }
 
-    /// Go through the events of a block, up to one that ends the run.
-    pub fn take(&mut self, block: &Block, which: LearnedLabels) {
+    /// Go through the events of a block, up to one that ends the run. `decisions` gets each decision before its
+    /// label is learned.
+    pub fn take(&mut self, block: &Block, which: LearnedLabels, decisions: &mut impl DecisionSink) {
         for line in &block.lines[..block.filled] {
             if self.failed.is_some() {
                 return;
             }
             let stepped = match &line.refused {
                 Some(error) => Err(error.clone()),
-                None => self.step(line, &block.header, which),
+                None => self.step(line, &block.header, which, decisions),
             };
             self.failed = stepped.or_else(|error| self.skips.take(error)).err();
         }
@@ -131,12 +133,13 @@ impl<'a> SweptLearner<'a> {
         read: &ReadLine,
         header: &[String],
         which: LearnedLabels,
+        decisions: &mut impl DecisionSink,
     ) -> Result<(), Error> {
         let ReadLine { place, line, record, .. } = read;
         let Record { features, texts, places, .. } = record;
         self.pass.event.features.clone_from(features);
         let given = RecordNames { line, header, texts, places };
-        let stepped = self.pass.step(self.learner, which, record, &given, &mut self.run, &mut ());
+        let stepped = self.pass.step(self.learner, which, record, &given, &mut self.run, decisions);
         stepped.map_err(|error| match place {
             Some(place) => error.placed(&place.to_string()),
             None => error,
