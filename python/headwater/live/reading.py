@@ -292,6 +292,8 @@ def plain_fact(row: Any, names: EventNames) -> dict[str, Any]:
             fact[name] = json.loads(fact[name])
     if "key" in fact and row.kind == Kind.EVENT:
         fact["id"] = json.loads(fact.pop("key"))
+    if row.kind == Kind.REPORT:
+        fact.pop("body", None)
     if "body" in fact:
         fact["event"] = names.decode(bytes(fact.pop("body")))
     del fact["stream"]

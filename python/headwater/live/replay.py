@@ -48,6 +48,7 @@ class Kind(IntEnum):
     DISPUTED = 17  # those asked about `target` do not agree
     KNOWN = 18  # `person` gets a card whose answer is known
     RENAMED = 19  # the label `label` is called `data` in everything before
+    REPORT = 20  # a replica's report was absorbed: its body; `data` says of which messages
 
 
 CHANGES = (
@@ -197,9 +198,16 @@ class Replayer:
         body: bytes | None,
     ) -> None:
         self.position = number
-        if kind == Kind.EVENT:
-            if number in self.history.removed:
-                return
+        if kind == Kind.REPORT:
+            if body is None:
+                raise TooOldError(
+                    f"live: the report of fact {number} is no longer kept, so the model cannot be"
+                    " replayed from before it; keep_events says how long it is."
+                )
+            self.learner.absorb([bytes(body)])
+        elif kind == Kind.EVENT:
+            if number in self.history.removed or report_of(data) is not None:
+                return  # a replica decided on it: its frozen inputs are in its row
             if body is None:
                 raise TooOldError(
                     f"live: the event of fact {number} is no longer kept, so the model cannot be"
@@ -264,7 +272,7 @@ def read_names(connection: Connection, stream: int) -> EventNames:
 def read_facts(
     connection: Connection, stream: int, after: int, to: int | None = None
 ) -> Iterator[Any]:
-    """The events and applied answers after a fact, in their order, with the events' bodies."""
+    """The events, reports and applied answers after a fact, in their order, with their bodies."""
     f, b = db.facts.c, db.bodies.c
     joined = db.facts.outerjoin(db.bodies, (f.stream == b.stream) & (f.number == b.number))
     columns = (
@@ -281,7 +289,7 @@ def read_facts(
     )
     # A plain text: rows come as tuples, without SQLAlchemy's own rows, which cost more than replay.
     text = sa.select(*columns, b.body).select_from(joined)
-    text = text.where(f.stream == stream, f.kind.in_((Kind.EVENT, Kind.APPLIED)))
+    text = text.where(f.stream == stream, f.kind.in_((Kind.EVENT, Kind.APPLIED, Kind.REPORT)))
     while True:
         page = text.where(f.number > after).order_by(f.number).limit(CHUNK)
         if to is not None:
@@ -319,6 +327,11 @@ def first_fact(connection: Connection, stream: int, time: float) -> int:
 def weight_of(data: str | None) -> float | None:
     """The weight that the fact of an applied answer gives it; None: that of its decision."""
     return None if data is None else json.loads(data)["weight"]
+
+
+def report_of(data: str | None) -> int | None:
+    """The fact of the report that an event came with; None if the learner itself decided on it."""
+    return None if data is None else json.loads(data).get("report")
 
 
 def label_of(text: str | None) -> Label | None:

@@ -1,0 +1,232 @@
+"""Deciders before the owner of their learner: librdkafka's own broker, and a real one in full."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+import headwater as hw
+from connectors import brokers
+from connectors.stream import PARTITIONS, Sent
+from effort import FULL
+from headwater._core import Decision
+from headwater.connectors.reports import read_report
+from headwater.live import database as db
+from headwater.live.replay import Kind
+from headwater.live.reported import Reported
+
+kafka = pytest.importorskip("headwater.connectors.kafka")
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition  # noqa: E402
+from confluent_kafka.admin import AdminClient  # noqa: E402
+from confluent_kafka.cimpl import NewTopic  # noqa: E402
+
+from connectors.test_kafka import HEADWATER, QUICK, contents, produce  # noqa: E402
+from headwater.connectors.decider import Decider  # noqa: E402
+
+TOPICS = ("events", "reports", "models", "answers", "questions", "decisions", "dead")
+RATE = 0.3
+
+
+def events(count: int, seed: int = 7) -> list[Sent]:
+    """Events of all partitions, in the order of their times."""
+    draw = random.Random(seed)
+    start = int(1000 * time.time()) - 10 * count
+    sent = []
+    for number in range(count):
+        x = {f"s{draw.randrange(8)}": round(draw.gauss(0, 1), 3) for _ in range(4)}
+        body = json.dumps({"id": f"e{number}", **x}).encode()
+        partition = number % PARTITIONS
+        sent.append(Sent("events", partition, f"k{partition}", start + 10 * number, body))
+    return sent
+
+
+def label(x: dict[Any, float]) -> bool:
+    """What people answer."""
+    return sum(x.values()) > 0
+
+
+def answer(servers: str, questions: list[dict[str, Any]]) -> None:
+    """Answer each question in the partition that it names."""
+    now = int(1000 * time.time())
+    said = [
+        (one["part"], {"id": one["id"], "label": label(one["event"]), "by": "ada"})
+        for one in questions
+    ]
+    produce(
+        servers,
+        [
+            Sent("answers", int(part.rpartition("/")[2]), "", now, json.dumps(body).encode())
+            for part, body in said
+        ],
+    )
+
+
+def reports(servers: str, learners: int) -> dict[int, list[Reported]]:
+    """What is in the topic of reports, by partition."""
+    settings = {"bootstrap.servers": servers, "group.id": "reader", "enable.partition.eof": True}
+    consumer = Consumer(settings)
+    consumer.assign([TopicPartition("reports", number, 0) for number in range(learners)])
+    found: dict[int, list[Reported]] = {number: [] for number in range(learners)}
+    ended: set[int | None] = set()
+    while len(ended) < learners:
+        for message in consumer.consume(500, 0.2):
+            error = message.error()
+            if error is None:
+                found[message.partition() or 0].append(read_report(message.value() or b""))
+            else:
+                assert error.code() == KafkaError._PARTITION_EOF, error
+                ended.add(message.partition())
+    consumer.close()
+    return found
+
+
+def fresh() -> hw.Learner:
+    """What `--budget` makes of the default learner."""
+    return hw.Spring(label_rate=RATE)
+
+
+def retold(url: str, stream: str, told: list[Reported]) -> hw.Learner:
+    """The owner as a learner in this process makes it: of reports and answers, in their order."""
+    owner, places = fresh(), dict[str, int]()
+    counted: list[Reported] = []
+    for one in told:
+        if one.begin == places.get(one.source, one.begin):
+            places[one.source] = one.end
+            counted.append(one)
+    asked: dict[str, Any] = {}
+    left = iter(counted)
+    f = db.facts.c
+    engine = sa.create_engine(f"sqlite:///{url}")
+    with engine.connect() as connection:
+        number = connection.scalar(
+            sa.select(db.streams.c.stream).where(db.streams.c.name == stream)
+        )
+        rows = connection.execute(
+            sa.select(f.number, f.kind, f.key, f.target)
+            .where(f.stream == number)
+            .order_by(f.number)
+        ).all()
+    engine.dispose()
+    ids = {row.number: json.loads(row.key) for row in rows if row.kind == Kind.EVENT}
+    for row in rows:
+        if row.kind == Kind.REPORT:
+            one = next(left)
+            owner.absorb([one.report])
+            asked |= {question.id: question for question in one.asked}
+        elif row.kind == Kind.APPLIED:
+            question = asked[ids[row.target]]
+            owner.answer(Decision.from_bytes(question.decision, question.x), label(question.x))
+    assert next(left, None) is None, "a report that goes on was not counted"
+    return owner
+
+
+def recovered(url: str, stream: str) -> hw.Learner:
+    """The owner as its journal gives it."""
+    with hw.live.open(url, stream=stream) as live:
+        return live.learner
+
+
+@pytest.fixture
+def mock() -> Iterator[str]:
+    """librdkafka's own broker; it ends no transactions and refuses nobody."""
+    holder = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "unused"})
+    brokers = holder.list_topics(timeout=10).brokers.values()
+    servers = next(f"{broker.host}:{broker.port}" for broker in brokers)
+    for topic in TOPICS:
+        assert len(holder.list_topics(topic, 10).topics[topic].partitions) == PARTITIONS
+    yield servers
+    del holder
+
+
+@contextmanager
+def running(*runs: Callable[[Callable[[], bool]], None]) -> Iterator[None]:
+    """Workers and deciders, each in a thread."""
+    stop = threading.Event()
+    threads = [threading.Thread(target=run, args=(stop.is_set,)) for run in runs]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(60)
+
+
+def until(is_done: Callable[[], bool], what: Callable[[], Any], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not is_done():
+        assert time.monotonic() < end, what()
+        time.sleep(0.05)
+
+
+def an_owner(servers: str, url: str, say: Callable[[str], None]) -> Any:
+    source = kafka.Kafka(
+        servers,
+        reports="reports",
+        models="models",
+        answers="answers",
+        questions="questions",
+        dead="dead",
+        settings=QUICK,
+    )
+    return kafka.worker(source, url, fresh(), say=say, refresh=0.1)
+
+
+def a_decider(servers: str, say: Callable[[str], None], group: str = "deciders") -> Decider:
+    return Decider(
+        servers,
+        events="events",
+        reports="reports",
+        models="models",
+        decisions="decisions",
+        dead="dead",
+        group=group,
+        settings=QUICK,
+        say=say,
+    )
+
+
+def test_events_count_once_though_two_groups_of_deciders_decide_on_all_of_them(
+    mock: str, tmp_path: Path
+) -> None:
+    """As if a decider that is given up did not know it, and no broker stopped it."""
+    sent = events(400)
+    sent.insert(100, Sent("events", 0, "k0", sent[100].time, b"{broken"))
+    produce(mock, sent)
+    url, heard = str(tmp_path / "plant.db"), list[str]()
+    owner = an_owner(mock, url, heard.append)
+    deciders = [a_decider(mock, heard.append, group) for group in ("one", "two")]
+
+    def counts() -> Any:
+        parts = list(owner._parts.values())
+        return {
+            name: sum(getattr(one.counts, name) for one in parts)
+            for name in ("decided", "asked", "answered")
+        }
+
+    with running(owner.run, *(decider.run for decider in deciders)):
+        until(lambda: counts()["decided"] == 400, lambda: (counts(), heard))
+        questions = contents(mock, "questions")
+        answer(mock, questions)
+        until(lambda: counts()["answered"] == len(questions), lambda: (counts(), heard))
+    assert sum(decider.counts.decided for decider in deciders) > 400
+    assert len(questions) == len({one["id"] for one in questions}) > 0
+    told = reports(mock, PARTITIONS)
+    seen = asked = learned = 0
+    for number in range(PARTITIONS):
+        model = recovered(url, f"reports/{number}")
+        assert model.to_bytes() == retold(url, f"reports/{number}", told[number]).to_bytes()
+        seen, asked, learned = seen + model.seen, asked + model.asked, learned + model.learned
+    assert (seen, asked, learned) == (400, len(questions), len(questions))
