@@ -233,7 +233,7 @@ class Decider:
             line.producer = None
             self._say_seldom(f"{line.source}: Kafka: {_said(error)}; it is tried again.")
             return False
-        line.begin(model)
+        line.begin(model, self.group)
         self.say(f"{line.source}: taken over at message {line.place}.")
         return True
 
@@ -509,11 +509,11 @@ class _Line:
         """The name of the owner's part."""
         return f"{reports}/{self.learner}"
 
-    def begin(self, model: Model) -> None:
+    def begin(self, model: Model, group: str) -> None:
         """Decide with a fresh replica. Its seed is made of its place: no other has it."""
         self.model = model
         owner = from_bytes(model.state)
-        digest = hashlib.sha256(f"{self.source}@{self.place}".encode()).digest()
+        digest = hashlib.sha256(f"{group}/{self.source}@{self.place}".encode()).digest()
         self.replica = owner.replica(seed=int.from_bytes(digest[:6]) + 1)
         self.last_report = None
 

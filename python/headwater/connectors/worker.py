@@ -97,7 +97,7 @@ class Worker:
         self._trouble: str | None = None
         self._told = -QUIET
         self._refresh = refresh
-        self._models: dict[str, tuple[float, int]] = {}  # when each was told, as of which fact
+        self._models: dict[str, tuple[float, int]] = {}  # when each was told, after how many takes
 
     def run(self, is_to_stop: Callable[[], bool]) -> None:
         """Work until told to stop; then save what the parts have learned."""
@@ -177,9 +177,9 @@ class Worker:
         part = self._parts.get(name)
         if part is None or self.broker.models is None:
             return
-        when, fact = self._models.get(name, (-self._refresh, -1))
+        when, takes = self._models.get(name, (-self._refresh, -1))
         now = time.monotonic()
-        if part.head == fact or now - when < self._refresh:
+        if part.takes == takes or now - when < self._refresh:
             return
         try:
             told = part.told()
@@ -191,7 +191,7 @@ class Worker:
             return
         problem = self.broker.tell(name, told)
         if problem is None:
-            self._models[name] = (now, told.fact)
+            self._models[name] = (now, part.takes)
         else:
             self._say_later(f"{name}: {problem}")
 

@@ -129,6 +129,8 @@ class Part:
         self.part = name
         self.name = f"part {name}"  # in the writer's list
         self.counts = Counts()
+        self.takes = 0
+        """How often messages were taken since it was opened."""
         self.last_dead = ""
         """Why the last message that could not be used could not."""
         self._learner, self._per_key, self._kinds = learner, per_key, frozenset(kinds)
@@ -225,6 +227,7 @@ class Part:
             connection.execute(here.values(positions=json.dumps(positions)))
 
         self._writer.carry_out(Job(self, call))
+        self.takes += 1
         for name, count in vars(counts).items():
             setattr(self.counts, name, getattr(self.counts, name) + count)
         while len(self._loops) > self._most:
