@@ -94,6 +94,7 @@ def kafka() -> Iterator[str]:
                 "offsets.topic.num.partitions=1",
                 "transaction.state.log.replication.factor=1",
                 "transaction.state.log.min.isr=1",
+                "transaction.state.log.num.partitions=4",
                 "group.initial.rebalance.delay.ms=0",
                 "auto.create.topics.enable=false",
                 "",

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -31,7 +32,14 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition  # no
 from confluent_kafka.admin import AdminClient  # noqa: E402
 from confluent_kafka.cimpl import NewTopic  # noqa: E402
 
-from connectors.test_kafka import HEADWATER, QUICK, contents, produce  # noqa: E402
+from connectors.test_kafka import (  # noqa: E402
+    HEADWATER,
+    QUICK,
+    contents,
+    end,
+    produce,
+    wait_until,
+)
 from headwater.connectors.decider import Decider  # noqa: E402
 
 TOPICS = ("events", "reports", "models", "answers", "questions", "decisions", "dead")
@@ -238,3 +246,120 @@ def test_events_count_once_though_a_decider_reports_them_again_and_again(
         assert model.to_bytes() == retold(url, f"reports/{number}", told[number]).to_bytes()
         seen, asked, learned = seen + model.seen, asked + model.asked, learned + model.learned
     assert (seen, asked, learned) == (400, len(questions), len(questions))
+
+
+# A real broker
+
+
+def started(servers: str, log: Path, *words: str) -> "subprocess.Popen[bytes]":
+    """A process of headwater."""
+    command = [*HEADWATER, words[0], "--kafka", servers, *words[1:]]
+    command += ["--reports", "reports", "--models", "models", "--dead", "dead"]
+    command += ["--broker-set", "session.timeout.ms=6000"]
+    with log.open("ab") as out:
+        return subprocess.Popen(command, stdout=out, stderr=out)
+
+
+def places(url: str) -> dict[str, int]:
+    """The next message of each source that the owner takes."""
+    if not Path(url).exists():
+        return {}
+    connection = sqlite3.connect(url)
+    try:
+        rows = connection.execute("SELECT positions FROM parts").fetchall()
+    except sqlite3.OperationalError:
+        return {}
+    finally:
+        connection.close()
+    found: dict[str, int] = {}
+    for (row,) in rows:
+        found |= json.loads(row)
+    return found
+
+
+def create(servers: str) -> None:
+    """Four partitions of events, and one learner for all of them."""
+    client = AdminClient({"bootstrap.servers": servers})
+    ones = ("reports", "models", "answers")
+    made = client.create_topics(
+        [NewTopic(name, 1 if name in ones else PARTITIONS, 1) for name in TOPICS]
+    )
+    for future in made.values():
+        future.result(30)
+
+
+@pytest.mark.skipif(not FULL, reason="a real Kafka is started by `make test-full` only")
+def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Path) -> None:
+    """3 deciders, two of them killed 20 times at random moments, and the owner 7 times."""
+    try:
+        brokers.jars(brokers.KAFKA)
+    except brokers.NoJarsError as reason:
+        pytest.skip(str(reason))
+    count = int(os.environ.get("HEADWATER_KAFKA_EVENTS", "8000"))
+    rounds = int(os.environ.get("HEADWATER_KAFKA_KILLS", "20"))
+    url, log = str(tmp_path / "plant.db"), tmp_path / "log"
+    deciding = ("decide", "--events", "events", "--decisions", "decisions")
+    owning = ("work", "--answers", "answers", "--questions", "questions", "--db", url)
+    owning += ("--budget", str(RATE))
+    draw = random.Random(3)
+    with brokers.kafka() as servers:
+        create(servers)
+        sent = events(count)
+        share = -(-len(sent) // rounds)
+        owner = started(servers, log, *owning)
+        deciders = [started(servers, log, *deciding) for _ in range(3)]
+        answered: set[str] = set()
+
+        def answer_new() -> None:
+            new = {one["id"]: one for one in contents(servers, "questions")}
+            answer(servers, [one for id, one in new.items() if id not in answered])
+            answered.update(new)
+
+        def is_decided() -> bool:
+            taken = sum(end for name, end in places(url).items() if name.startswith("events/"))
+            return taken == len(sent)
+
+        def is_answered() -> bool:
+            answer_new()
+            return places(url).get("answers", 0) >= len(answered) and not unsent(url)
+
+        try:
+            for number in range(rounds):
+                produce(servers, sent[number * share : (number + 1) * share])
+                time.sleep(draw.uniform(0.5, 5))
+                for place in draw.sample(range(3), 2):
+                    deciders[place].send_signal(signal.SIGKILL)
+                    deciders[place].wait()
+                    deciders[place] = started(servers, log, *deciding)
+                if number % 3 == 2:
+                    answer_new()
+                    owner.send_signal(signal.SIGKILL)
+                    owner.wait()
+                    owner = started(servers, log, *owning)
+            wait_until(is_decided, log)
+            wait_until(is_answered, log)
+        finally:
+            end([*deciders, owner])
+        decided = contents(servers, "decisions")
+        ids = [f"e{number}" for number in range(count)]
+        assert Counter(one["id"] for one in decided) == Counter(ids)
+        asked = {one["id"] for one in decided if one["asked"]}
+        questions = contents(servers, "questions")
+        assert {one["id"] for one in questions} == asked == answered
+        told = reports(servers, 1)[0]
+        again = sum("the owner did not count" in line for line in log.read_text().splitlines())
+        print(
+            f"{count} events: {len(decided)} decisions, {len(told)} reports,"
+            f" {len(questions)} questions sent, {len(asked)} different; begun again {again} times"
+        )
+        model = recovered(url, "reports/0")
+        assert (model.seen, model.asked, model.learned) == (count, len(asked), len(asked))
+        assert model.to_bytes() == retold(url, "reports/0", told).to_bytes()
+
+
+def unsent(url: str) -> int:
+    """Rows of the outbox."""
+    connection = sqlite3.connect(url)
+    (count,) = connection.execute("SELECT count(*) FROM outbox").fetchone()
+    connection.close()
+    return int(count)
