@@ -96,6 +96,7 @@ def kafka() -> Iterator[str]:
                 "transaction.state.log.min.isr=1",
                 "transaction.state.log.num.partitions=4",
                 "group.initial.rebalance.delay.ms=0",
+                "group.min.session.timeout.ms=1000",
                 "auto.create.topics.enable=false",
                 "",
             )

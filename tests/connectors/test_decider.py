@@ -255,7 +255,8 @@ def started(servers: str, log: Path, *words: str) -> "subprocess.Popen[bytes]":
     """A process of headwater."""
     command = [*HEADWATER, words[0], "--kafka", servers, *words[1:]]
     command += ["--reports", "reports", "--models", "models", "--dead", "dead"]
-    command += ["--broker-set", "session.timeout.ms=6000"]
+    command += ["--broker-set", "session.timeout.ms=1500"]
+    command += ["--broker-set", "heartbeat.interval.ms=300"]
     with log.open("ab") as out:
         return subprocess.Popen(command, stdout=out, stderr=out)
 
@@ -288,6 +289,14 @@ def create(servers: str) -> None:
         future.result(30)
 
 
+def feed(servers: str, sent: list[Sent], seconds: float) -> None:
+    """Send them bit by bit."""
+    share = max(1, int(len(sent) * 0.1 / seconds))
+    for start in range(0, len(sent), share):
+        produce(servers, sent[start : start + share])
+        time.sleep(0.1)
+
+
 @pytest.mark.skipif(not FULL, reason="a real Kafka is started by `make test-full` only")
 def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Path) -> None:
     """3 deciders, two of them killed 20 times at random moments, and the owner 7 times."""
@@ -299,13 +308,23 @@ def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Pa
     rounds = int(os.environ.get("HEADWATER_KAFKA_KILLS", "20"))
     url, log = str(tmp_path / "plant.db"), tmp_path / "log"
     deciding = ("decide", "--events", "events", "--decisions", "decisions")
-    owning = ("work", "--answers", "answers", "--questions", "questions", "--db", url)
-    owning += ("--budget", str(RATE))
+    owning = (
+        "work",
+        "--answers",
+        "answers",
+        "--questions",
+        "questions",
+        "--db",
+        url,
+        "--budget",
+        f"{RATE}",
+    )
     draw = random.Random(3)
     with brokers.kafka() as servers:
         create(servers)
         sent = events(count)
-        share = -(-len(sent) // rounds)
+        feeder = threading.Thread(target=feed, args=(servers, sent, 4.0 * rounds))
+        feeder.start()  # there is always something to decide, so a kill interrupts it
         owner = started(servers, log, *owning)
         deciders = [started(servers, log, *deciding) for _ in range(3)]
         answered: set[str] = set()
@@ -325,8 +344,7 @@ def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Pa
 
         try:
             for number in range(rounds):
-                produce(servers, sent[number * share : (number + 1) * share])
-                time.sleep(draw.uniform(0.5, 5))
+                time.sleep(draw.uniform(2, 6))
                 for place in draw.sample(range(3), 2):
                     deciders[place].send_signal(signal.SIGKILL)
                     deciders[place].wait()
@@ -340,6 +358,7 @@ def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Pa
             wait_until(is_answered, log)
         finally:
             end([*deciders, owner])
+            feeder.join()
         decided = contents(servers, "decisions")
         ids = [f"e{number}" for number in range(count)]
         assert Counter(one["id"] for one in decided) == Counter(ids)
