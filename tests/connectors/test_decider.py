@@ -291,10 +291,11 @@ def create(servers: str) -> None:
 
 def feed(servers: str, sent: list[Sent], seconds: float) -> None:
     """Send them bit by bit."""
-    share = max(1, int(len(sent) * 0.1 / seconds))
-    for start in range(0, len(sent), share):
-        produce(servers, sent[start : start + share])
-        time.sleep(0.1)
+    producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True})
+    for topic, partition, key, when, body in sent:
+        producer.produce(topic, body, key, partition, timestamp=when)
+        producer.poll(seconds / len(sent))
+    assert producer.flush(60) == 0
 
 
 @pytest.mark.skipif(not FULL, reason="a real Kafka is started by `make test-full` only")
@@ -323,7 +324,7 @@ def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Pa
     with brokers.kafka() as servers:
         create(servers)
         sent = events(count)
-        feeder = threading.Thread(target=feed, args=(servers, sent, 4.0 * rounds))
+        feeder = threading.Thread(target=feed, args=(servers, sent, 8.0 * rounds))
         feeder.start()  # there is always something to decide, so a kill interrupts it
         owner = started(servers, log, *owning)
         deciders = [started(servers, log, *deciding) for _ in range(3)]
@@ -334,9 +335,8 @@ def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Pa
             answer(servers, [one for id, one in new.items() if id not in answered])
             answered.update(new)
 
-        def is_decided() -> bool:
-            taken = sum(end for name, end in places(url).items() if name.startswith("events/"))
-            return taken == len(sent)
+        def counted() -> int:
+            return sum(end for name, end in places(url).items() if name.startswith("events/"))
 
         def is_answered() -> bool:
             answer_new()
@@ -344,7 +344,9 @@ def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Pa
 
         try:
             for number in range(rounds):
-                time.sleep(draw.uniform(2, 6))
+                before = counted()
+                wait_until(lambda: counted() > before, log)  # noqa: B023, at once
+                time.sleep(draw.uniform(0, 2))
                 for place in draw.sample(range(3), 2):
                     deciders[place].send_signal(signal.SIGKILL)
                     deciders[place].wait()
@@ -354,7 +356,8 @@ def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Pa
                     owner.send_signal(signal.SIGKILL)
                     owner.wait()
                     owner = started(servers, log, *owning)
-            wait_until(is_decided, log)
+            in_kills = counted()
+            wait_until(lambda: counted() == len(sent), log)
             wait_until(is_answered, log)
         finally:
             end([*deciders, owner])
@@ -368,7 +371,8 @@ def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Pa
         told = reports(servers, 1)[0]
         again = sum("the owner did not count" in line for line in log.read_text().splitlines())
         print(
-            f"{count} events: {len(decided)} decisions, {len(told)} reports,"
+            f"{count} events, {in_kills} of them before the last kill: {len(decided)} decisions,"
+            f" {len(told)} reports,"
             f" {len(questions)} questions sent, {len(asked)} different; begun again {again} times"
         )
         model = recovered(url, "reports/0")

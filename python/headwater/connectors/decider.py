@@ -32,7 +32,7 @@ from headwater.inputs.columns import Columns
 from headwater.learners.base import Learner, from_bytes
 from headwater.live.checks import checked_event, checked_id
 from headwater.live.part import Incoming
-from headwater.live.reported import Asked, Reported
+from headwater.live.reported import Asked, Chances, Reported
 
 try:
     from confluent_kafka import (
@@ -59,6 +59,8 @@ DELIVERY = 30.0
 """Seconds in which a transaction must end."""
 LONGEST_OPEN = 10_000
 """Milliseconds after which the brokers end the transaction of a decider that is gone."""
+PATIENCE = 5.0
+"""Seconds after which it is said that there is no model."""
 QUIET = 10.0
 """Seconds between two sentences about the same."""
 
@@ -205,10 +207,11 @@ class Decider:
         """Let a line take the newest model; whether it has begun, or begun again."""
         model = self._followers.model(line.learner)
         if model is None:
-            self._say_seldom(
-                f"{line.source}: {self.models}/{line.learner} has no model yet; does the owner run,"
-                " headwater work --reports?"
-            )
+            if time.monotonic() - line.since > PATIENCE:
+                self._say_seldom(
+                    f"{line.source}: {self.models}/{line.learner} has no model yet; does the owner"
+                    " run, headwater work --reports?"
+                )
             return False
         if line.replica is not None and line.must_begin_again(model):
             self.counts.again += 1
@@ -266,6 +269,7 @@ class Decider:
     def _send(self, line: "_Line", messages: Sequence[Message], counts: DeciderCounts) -> None:
         assert line.replica is not None
         asked: list[Asked] = []
+        probabilities: list[float] = []
         for message, incoming in zip(messages, read(messages, self.columns), strict=True):
             try:
                 decision, sure, id = _decide(line, incoming)
@@ -273,7 +277,7 @@ class Decider:
                 counts.dead += 1
                 self._bury(line, message, str(error))
                 continue
-            counts.decided += 1
+            probabilities.append(decision.query_probability)
             told = {
                 "id": id,
                 "part": line.part(self.reports),
@@ -287,20 +291,15 @@ class Decider:
                 x, group = incoming.x or {}, incoming.group
                 one = Asked(id, message.key, incoming.time, group, x, decision.to_bytes(), sure)
                 asked.append(one)
+        counts.decided += len(probabilities)
         counts.asked += len(asked)
         counts.reports += 1
         last = messages[-1]
         assert last.position is not None
         end = last.position + 1
-        reported = Reported(
-            line.source,
-            line.place,
-            end,
-            last.time,
-            counts.decided,
-            line.replica.report(),
-            asked,
-        )
+        chances = Chances.of(probabilities, line.replica.asked / max(1, line.replica.seen))
+        report = line.replica.report()
+        reported = Reported(line.source, line.place, end, last.time, chances, report, asked)
         about = {"source": line.source, "begin": line.place, "end": end}
         line.last_report = None  # until it is known
         self._produce(line, self.reports, last, write_report(reported), line.learner, about)
@@ -495,6 +494,7 @@ class _Line:
         self.learner = learner
         """The partition of reports and models of its owner."""
         self.source = f"{topic}/{partition}"
+        self.since = time.monotonic()
         self.producer: Producer | None = None
         self.replica: Learner | None = None
         self.model: Model | None = None

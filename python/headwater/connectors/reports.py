@@ -13,7 +13,7 @@ from headwater._core import write_delta
 from headwater.errors import EventError, ModelFileError
 from headwater.learners.base import apply_delta
 from headwater.live.part import Told
-from headwater.live.reported import Asked, Reported
+from headwater.live.reported import Asked, Chances, Reported
 
 PIECE = 500_000
 """Bytes of a model that are sent in one message."""
@@ -26,7 +26,7 @@ def write_report(reported: Reported) -> bytes:
 
     Examples
     --------
-    >>> told = Reported("events/3", 17, 20, 0.0, 3, b"sums", [])
+    >>> told = Reported("events/3", 17, 20, 0.0, Chances.of([0.5], 0.5), b"sums", [])
     >>> read_report(write_report(told)) == told
     True
     """
@@ -47,7 +47,8 @@ def read_report(data: bytes) -> Reported:
         asked = [
             Asked(**{**one, "decision": base64.b64decode(one["decision"])}) for one in read["asked"]
         ]
-        return Reported(**{**read, "report": base64.b64decode(read["report"]), "asked": asked})
+        chances, report = Chances(*read["chances"]), base64.b64decode(read["report"])
+        return Reported(**{**read, "chances": chances, "report": report, "asked": asked})
     except (zlib.error, ValueError, KeyError, TypeError):
         raise EventError(
             f"report: expected what a decider sends, got {len(data)} other bytes."

@@ -344,14 +344,16 @@ class Journal:
             beside |= {} if one.sure is None else {"probability": one.sure}
             beside |= {"copy": True} if self.queue.same(digest) else {}
             data = json.dumps(beside)
-            number = self.note(Kind.EVENT, one.time, key=key, data=data, **event._asdict())
+            fields = event._asdict()
+            rate = reported.chances.rate
+            number = self.note(Kind.EVENT, one.time, key=key, data=data, rate=rate, **fields)
             self._bodies.append((self.stream, number, body))
             self.keep(number, decision)
             self._open_question(number, decision, digest, one.group)
             self._known[key] = event
             receipts.append(_receipt(event, one.id))
         messages = {"of": reported.source, "begin": reported.begin, "end": reported.end}
-        data = json.dumps({**messages, "events": reported.events, "seen": self.learner.seen})
+        data = json.dumps({**messages, **reported.chances._asdict()})
         self.note(Kind.REPORT, reported.time, data=data)
         self._bodies.append((self.stream, report, reported.report))
         return receipts

@@ -384,7 +384,7 @@ class Part:
             )
         receipts = live.journal.absorb(reported)
         positions[reported.source] = reported.end
-        counts.decided += reported.events
+        counts.decided += reported.chances.events
         counts.repeated += len(reported.asked) - len(receipts)
         asked = {one.id: one for one in reversed(reported.asked)}
         for receipt in receipts:

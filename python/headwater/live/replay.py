@@ -20,6 +20,7 @@ from headwater.learners import replication  # noqa: F401, its learners are known
 from headwater.learners.base import Learner, learner_classes
 from headwater.learners.model_file import read_header, write_header
 from headwater.live import database as db
+from headwater.live.reported import Chances
 from headwater.types import Label
 
 CHUNK = 5_000
@@ -327,6 +328,26 @@ def first_fact(connection: Connection, stream: int, time: float) -> int:
 def weight_of(data: str | None) -> float | None:
     """The weight that the fact of an applied answer gives it; None: that of its decision."""
     return None if data is None else json.loads(data)["weight"]
+
+
+def read_chances(
+    connection: Connection, stream: int, first: int = 1, end: int | None = None
+) -> Chances | None:
+    """What deciders told of all their events, in reports from one fact to before another.
+
+    None where the learner itself decides.
+    """
+    f = db.facts.c
+    found = db.by_index(sa.select(f.data), "kind").where(
+        f.stream == stream, f.kind == Kind.REPORT, f.number >= first
+    )
+    if end is not None:
+        found = found.where(f.number < end)
+    told = [json.loads(data) for data in connection.scalars(found)]
+    if not told:
+        return None
+    sums = [sum(one[name] for one in told) for name in ("events", "reached", "inverse")]
+    return Chances(sums[0], told[-1]["rate"], sums[1], sums[2], min(one["lowest"] for one in told))
 
 
 def report_of(data: str | None) -> int | None:
