@@ -289,12 +289,14 @@ def create(servers: str) -> None:
         future.result(30)
 
 
-def feed(servers: str, sent: list[Sent], seconds: float) -> None:
-    """Send them bit by bit."""
+def feed(servers: str, sent: list[Sent], pause: float, is_over: Callable[[], bool]) -> None:
+    """Send them one by one, and once it is over the rest."""
     producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True})
     for topic, partition, key, when, body in sent:
         producer.produce(topic, body, key, partition, timestamp=when)
-        producer.poll(seconds / len(sent))
+        producer.poll(0)
+        if not is_over():
+            time.sleep(pause)
     assert producer.flush(60) == 0
 
 
@@ -324,7 +326,10 @@ def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Pa
     with brokers.kafka() as servers:
         create(servers)
         sent = events(count)
-        feeder = threading.Thread(target=feed, args=(servers, sent, 8.0 * rounds))
+        over = threading.Event()
+        feeder = threading.Thread(
+            target=feed, args=(servers, sent, 15 * rounds / count, over.is_set)
+        )
         feeder.start()  # there is always something to decide, so a kill interrupts it
         owner = started(servers, log, *owning)
         deciders = [started(servers, log, *deciding) for _ in range(3)]
@@ -357,11 +362,13 @@ def test_deciders_and_owner_that_are_killed_lose_and_repeat_nothing(tmp_path: Pa
                     owner.wait()
                     owner = started(servers, log, *owning)
             in_kills = counted()
+            over.set()
             wait_until(lambda: counted() == len(sent), log)
             wait_until(is_answered, log)
         finally:
-            end([*deciders, owner])
+            over.set()
             feeder.join()
+            end([*deciders, owner])
         decided = contents(servers, "decisions")
         ids = [f"e{number}" for number in range(count)]
         assert Counter(one["id"] for one in decided) == Counter(ids)

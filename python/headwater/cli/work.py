@@ -126,6 +126,12 @@ def work(
         )
     if (reports is None) != (models is None):
         raise Mistake("work: expected --reports TOPIC and --models TOPIC together.")
+    roles = next((name for name, value in options.items() if value is not None), None)
+    if reports is not None and roles is not None:
+        raise Mistake(
+            f"work: --{roles.replace('_', '-')} is about events; with --reports it is an option of"
+            " headwater decide."
+        )
     model = build(learner, parameters, budget, seed)
     columns, _ = given_columns(options, config)
     if columns.id is None:

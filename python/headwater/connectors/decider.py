@@ -118,8 +118,9 @@ class Decider:
         say: Callable[[str], None] = print,
     ) -> None:
         topics = [topic for topic in (events, reports, models, decisions, dead) if topic]
-        if len(set(topics)) < len(topics):
-            raise ParameterError(f"decide: expected a topic for each purpose, got {topics}.")
+        twice = next((topic for topic in topics if topics.count(topic) > 1), None)
+        if twice is not None:
+            raise ParameterError(f"decide: expected a topic for each purpose, got {twice} twice.")
         if columns.label is not None:
             raise ParameterError(
                 "decide: deciders do not learn, so an event cannot bring its label; send labels as"

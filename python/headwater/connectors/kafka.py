@@ -22,7 +22,7 @@ from headwater.connectors.worker import REFRESH, Worker
 from headwater.errors import ConnectorError, ParameterError
 from headwater.inputs.columns import Columns
 from headwater.learners.base import Learner
-from headwater.live.part import LONGEST_EARLY, Outgoing, Part, Told
+from headwater.live.part import LONGEST_EARLY, Outgoing, Part, Told, check_shared
 
 try:
     from confluent_kafka import (
@@ -411,6 +411,9 @@ def worker(
     >>> kafka = Kafka("localhost:9092", events="plant", answers="answers", questions="questions")
     >>> works = worker(kafka, "plant.db", hw.Spring(label_rate=0.02))  # works.run(...) begins
     """
+
+    if kafka.models is not None:
+        check_shared(learner, per_key, answer_within)
 
     def open_part(name: str) -> Part:
         return Part(

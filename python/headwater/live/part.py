@@ -125,7 +125,7 @@ class Part:
         if not name or ":" in name:
             raise ParameterError(f"work: a part must be a name without a colon, got {name!r}.")
         if for_deciders:
-            _check_shared(learner, per_key, answer_within)
+            check_shared(learner, per_key, answer_within)
         self.part = name
         self.name = f"part {name}"  # in the writer's list
         self.counts = Counts()
@@ -521,7 +521,7 @@ def _ids(message: Incoming) -> list[Id | None]:
     return [one.id for one in message.reported.asked] if message.reported else [message.id]
 
 
-def _check_shared(learner: Learner, per_key: bool, answer_within: float) -> None:
+def check_shared(learner: Learner, per_key: bool, answer_within: float) -> None:
     """Refuse what cannot be where deciders decide."""
     if per_key:
         raise ParameterError(
