@@ -235,3 +235,21 @@ def test_what_deciders_cannot_share_is_refused_with_a_sentence(
 ) -> None:
     with pytest.raises(ParameterError, match=sentence):
         Part(path, "reports/0", learner, for_deciders=True, **options)
+
+
+@pytest.mark.parametrize("verb", ["remove", "forget"])
+def test_an_event_that_is_taken_out_is_not_learned_and_stays_in_the_sums(
+    path: str, verb: str
+) -> None:
+    part, plain = owner_of(path), hw.Spring(label_rate=RATE)
+    reported = Deciding(plain, "events/0", 1).report(40)
+    part.take([message(0, reported), *answers(0, reported)])
+    part.close()
+    gone = reported.asked[0]
+    plain.absorb([reported.report])
+    learn(plain, reported._replace(asked=reported.asked[1:]))
+    with hw.live.open(path, stream="reports/0") as stream:
+        getattr(stream, verb)(gone.id)
+        stream.wait(60)
+        assert stream.learner.to_bytes() == plain.to_bytes()
+        assert stream.learner.seen == 40
