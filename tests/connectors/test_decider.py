@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import sqlalchemy as sa
@@ -47,6 +47,7 @@ from headwater.connectors.decider import Decider  # noqa: E402
 MORTAL = Path(__file__).with_name("mortal.py")
 TOPICS = ("events", "reports", "models", "answers", "questions", "decisions", "dead")
 RATE = 0.3
+D = TypeVar("D", bound=Decider)
 
 
 def events(count: int, seed: int = 7) -> list[Sent]:
@@ -195,7 +196,7 @@ def an_owner(servers: str, url: str, say: Callable[[str], None]) -> Any:
     return kafka.worker(source, url, fresh(), say=say, refresh=0.1)
 
 
-def a_decider(servers: str, say: Callable[[str], None], kind: type[Decider] = Decider) -> Decider:
+def a_decider(servers: str, say: Callable[[str], None], kind: type[D]) -> D:
     return kind(
         servers,
         events="events",
@@ -212,6 +213,13 @@ def a_decider(servers: str, say: Callable[[str], None], kind: type[Decider] = De
 class Forgetful(Decider):
     """It begins with the first event whatever was reported, as if no broker told it."""
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.may_begin = threading.Event()
+
+    def _begin(self, line: Any, model: Any) -> bool:
+        return self.may_begin.is_set() and super()._begin(line, model)
+
     def _place(self, line: Any, model: Any) -> int:
         line.most = 30  # so its reports are others than those of the other decider
         return 0
@@ -222,10 +230,10 @@ def test_events_count_once_though_a_decider_reports_them_again_and_again(
 ) -> None:
     sent = events(400)
     sent.insert(100, Sent("events", 0, "k0", sent[100].time, b"{broken"))
-    produce(mock, sent)
+    produce(mock, sent[:201])
     url, heard = str(tmp_path / "plant.db"), list[str]()
     owner = an_owner(mock, url, heard.append)
-    decider = a_decider(mock, heard.append)
+    decider = a_decider(mock, heard.append, Decider)
     forgetful = a_decider(mock, heard.append, Forgetful)
 
     def counts() -> dict[str, int]:
@@ -233,8 +241,12 @@ def test_events_count_once_though_a_decider_reports_them_again_and_again(
         return {name: sum(part[name] for part in parts) for name in ("decided", "answered", "dead")}
 
     with running(owner.run, decider.run, forgetful.run):
-        until(lambda: counts()["decided"] >= 400, lambda: (counts(), heard))
+        until(lambda: counts()["decided"] >= 200, lambda: (counts(), heard))
+        forgetful.may_begin.set()
         until(lambda: counts()["dead"] >= PARTITIONS, lambda: (counts(), heard))
+        produce(mock, sent[201:])
+        until(lambda: counts()["decided"] >= 400, lambda: (counts(), heard))
+        until(lambda: all(not part.unsent for part in owner._parts.values()), counts)
         questions = contents(mock, "questions")
         answer(mock, questions)
         until(lambda: counts()["answered"] == len(questions), lambda: (counts(), heard))
