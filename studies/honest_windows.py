@@ -16,7 +16,7 @@ import numpy as np
 
 import headwater as hw
 from headwater.evaluation.error_estimate import FLOOR, ErrorEstimate
-from headwater.live.quality import SHARE
+from headwater.live.reported import SHARE
 
 RULES = {"Spring": hw.query.Quantile, "Budget": hw.query.Budget, "random": hw.query.Random}
 RATES = (0.05, 0.01, 0.001, 0.0001)

@@ -37,6 +37,10 @@ PARSED_ONLY = {
     "headwater serve",
     "headwater work --kafka localhost:9092 --events plant --answers answers --questions questions"
     " --decisions decisions --dead dead --db postgresql://localhost/plant",
+    "headwater work --kafka localhost:9092 --reports reports --models models --answers answers"
+    " --questions questions --dead dead --db postgresql://localhost/plant",
+    "headwater decide --kafka localhost:9092 --events plant --reports reports --models models"
+    " --decisions decisions --dead dead",
     "headwater work --mqtt localhost --events plant/+/events --answers plant/answers"
     " --questions plant/questions --db plant.db",
     "headwater serve --db reviews.db --learner Spring --set multiclass=true",

@@ -94,7 +94,9 @@ def kafka() -> Iterator[str]:
                 "offsets.topic.num.partitions=1",
                 "transaction.state.log.replication.factor=1",
                 "transaction.state.log.min.isr=1",
+                "transaction.state.log.num.partitions=4",
                 "group.initial.rebalance.delay.ms=0",
+                "group.min.session.timeout.ms=1000",
                 "auto.create.topics.enable=false",
                 "",
             )

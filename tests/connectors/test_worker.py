@@ -8,11 +8,13 @@ import pytest
 import headwater as hw
 from headwater.connectors.messages import FIELDS, Message
 from headwater.connectors.worker import Worker
-from headwater.live.part import Outgoing, Part
+from headwater.live.part import Outgoing, Part, Told
 
 
 class Played:
     """A broker with one part: its messages and its troubles, round by round."""
+
+    models: str | None = None
 
     def __init__(
         self, *rounds: list[bytes], kinds: tuple[str, ...] = (), troubles: Sequence[str | None] = ()
@@ -46,6 +48,9 @@ class Played:
     def send(self, part: str, rows: Sequence[Outgoing]) -> str | None:
         self.sent += [row.kind for row in rows]
         return None
+
+    def tell(self, part: str, told: Told) -> str | None:
+        raise AssertionError
 
     def trouble(self) -> str | None:
         return self._troubles.pop(0) if self._troubles else None

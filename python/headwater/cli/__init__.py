@@ -31,6 +31,7 @@ SECTIONS = {
     "Live streams (a database that survives crashes, people who answer)": {
         "serve": "Serve live streams over HTTP, with pages for labelling",
         "work": "Take events from Kafka or MQTT, send questions, learn answers",
+        "decide": "Decide on events from Kafka, beside a worker that learns",
         "status": "Show a live stream: events, questions, quality, last facts",
         "ask": "List the open questions",
         "answer": "Take answers to the questions from a file",

@@ -24,10 +24,26 @@ DAY = 86_400.0
 )
 @click.option("--kafka", metavar="HOST", help="Brokers of Kafka: host:port, several with commas.")
 @click.option("--mqtt", metavar="HOST", help="A broker of MQTT: host or host:port.")
-@click.option("--events", required=True, metavar="TOPIC", help="The topic with the events.")
+@click.option("--events", metavar="TOPIC", help="The topic with the events.")
 @click.option("--answers", metavar="TOPIC", help="The topic with the answers.")
 @click.option("--questions", metavar="TOPIC", help="The topic to which questions are sent.")
 @click.option("--decisions", metavar="TOPIC", help="The topic to which every decision is sent.")
+@click.option(
+    "--reports",
+    metavar="TOPIC",
+    help="In place of --events: the topic to which headwater decide reports (Kafka).",
+)
+@click.option(
+    "--models", metavar="TOPIC", help="The topic by which headwater decide gets the learners."
+)
+@click.option(
+    "--refresh",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="The shortest time between two models in --models.",
+)
 @click.option(
     "--dead", metavar="TOPIC", help="The topic for messages that cannot be used, with the reason."
 )
@@ -83,7 +99,10 @@ def work(
     budget: float | None,
     seed: int,
     config: Path | None,
-    events: str,
+    events: str | None,
+    reports: str | None,
+    models: str | None,
+    refresh: float,
     answers: str | None,
     questions: str | None,
     decisions: str | None,
@@ -93,10 +112,26 @@ def work(
     """Take events from Kafka or MQTT, send questions, learn answers.
 
     Start as many as you like with the same group: they share the partitions. Each may be killed at
-    any moment; no event is lost or decided twice. Stop it by Ctrl-C or SIGTERM.
+    any moment; no event is lost or decided twice. Stop it by Ctrl-C or SIGTERM. With --reports and
+    --models it decides nothing itself: it owns the learner of deciders, headwater decide.
     """
     if (kafka is None) == (mqtt is None):
         raise Mistake("work: expected --kafka HOST or --mqtt HOST, one of them.")
+    if mqtt is not None and (reports is not None or models is not None):
+        raise Mistake("work: deciders need --kafka; MQTT keeps no places to go on from.")
+    if (events is None) == (reports is None):
+        raise Mistake(
+            "work: expected --events TOPIC, or --reports TOPIC if headwater decide takes the"
+            " events; one of them."
+        )
+    if (reports is None) != (models is None):
+        raise Mistake("work: expected --reports TOPIC and --models TOPIC together.")
+    roles = next((name for name, value in options.items() if value is not None), None)
+    if reports is not None and roles is not None:
+        raise Mistake(
+            f"work: --{roles.replace('_', '-')} is about events; with --reports it is an option of"
+            " headwater decide."
+        )
     model = build(learner, parameters, budget, seed)
     columns, _ = given_columns(options, config)
     if columns.id is None:
@@ -107,7 +142,7 @@ def work(
         "decisions": decisions,
         "dead": dead,
     }
-    settings = _read(broker_settings)
+    settings = read_settings(broker_settings)
     common: dict[str, Any] = {
         "per_key": per == "key",
         "columns": columns,
@@ -119,13 +154,20 @@ def work(
             from headwater.connectors import kafka as kafka_broker
 
             source = kafka_broker.Kafka(
-                kafka, events=events, **topics, group=consumer_group, settings=settings
+                kafka,
+                events=events,
+                reports=reports,
+                models=models,
+                **topics,
+                group=consumer_group,
+                settings=settings,
             )
-            worker = kafka_broker.worker(source, db, model, **common)
+            worker = kafka_broker.worker(source, db, model, **common, refresh=refresh)
         else:
             from headwater.connectors import mqtt as mqtt_broker
 
             assert mqtt is not None
+            assert events is not None
             client = mqtt_broker.Mqtt(
                 mqtt, events=events, **topics, client=consumer_group, **_mqtt_settings(settings)
             )
@@ -138,7 +180,8 @@ def work(
     click.echo("Stopped. " + ", ".join(f"{name}: {count}" for name, count in counts.items()) + ".")
 
 
-def _read(settings: tuple[str, ...]) -> dict[str, Any]:
+def read_settings(settings: tuple[str, ...]) -> dict[str, Any]:
+    """The settings of `--broker-set`."""
     read: dict[str, Any] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")

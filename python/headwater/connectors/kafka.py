@@ -7,18 +7,22 @@ as far as both are there: a backlog is learned in the order in which it came abo
 topics give the same model, bit for bit, however often workers die meanwhile.
 """
 
+import json
 import time
+import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from headwater.connectors.messages import FIELDS, Message
-from headwater.connectors.worker import Worker
+from headwater.connectors.reports import ModelWriter
+from headwater.connectors.worker import REFRESH, Worker
 from headwater.errors import ConnectorError, ParameterError
 from headwater.inputs.columns import Columns
 from headwater.learners.base import Learner
-from headwater.live.part import LONGEST_EARLY, Outgoing, Part
+from headwater.live.part import LONGEST_EARLY, Outgoing, Part, Told, check_shared
 
 try:
     from confluent_kafka import (
@@ -51,8 +55,13 @@ class Kafka:
     ----------
     servers
         Host and port of a broker, several with commas between them.
-    events, answers
-        The topics that are read; they must have equally many partitions.
+    events
+        The topic whose events are decided on here, or None: deciders do that.
+    answers
+        The topic with the answers; it has as many partitions as the other topic that is read.
+    reports, models
+        Instead of `events`: the topic to which deciders report, and that by which they learn what
+        the learner knows; see `headwater.connectors.decider`.
     questions, decisions, dead
         The topics that are written: what people are asked, every decision, messages that cannot be
         used with the reason. None: it is not sent.
@@ -66,17 +75,26 @@ class Kafka:
         self,
         servers: str,
         *,
-        events: str,
+        events: str | None = None,
         answers: str | None = None,
+        reports: str | None = None,
+        models: str | None = None,
         questions: str | None = None,
         decisions: str | None = None,
         dead: str | None = None,
         group: str = "headwater",
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        if answers == events:
-            raise ParameterError(f"work: events and answers must be two topics, got {events!r}.")
-        self.topics = {"events": events} | ({} if answers is None else {"answers": answers})
+        if (events is None) == (reports is None) or (reports is None) != (models is None):
+            raise ParameterError("work: expected events, or reports and models.")
+        if reports is not None and decisions is not None:
+            raise ParameterError("work: deciders send the decisions; leave decisions out here.")
+        self.main = "events" if reports is None else "reports"
+        main = events or reports or ""
+        if answers == main:
+            raise ParameterError(f"work: {self.main} and answers must be two topics, got {main!r}.")
+        self.topics = {self.main: main} | ({} if answers is None else {"answers": answers})
+        self.models = models
         self.outputs = {
             kind: topic
             for kind, topic in (("questions", questions), ("decisions", decisions), ("dead", dead))
@@ -84,6 +102,7 @@ class Kafka:
         }
         self.kinds = tuple(self.outputs)
         self._source = {topic: source for source, topic in self.topics.items()}
+        self._writers: dict[str, ModelWriter] = {}
         self._servers = servers
         self._trouble: str | None = None
         common = {"bootstrap.servers": servers, "log_level": 2, **(settings or {})}
@@ -117,6 +136,7 @@ class Kafka:
                 part = f"{one.topic}/{one.partition}"
                 positions = assigned(part)
                 self._buffers[part] = {}
+                self._writers[part] = ModelWriter(uuid.uuid4().hex)
                 for source, topic in self.topics.items():
                     offset = positions.get(source, OFFSET_BEGINNING)
                     place = TopicPartition(topic, one.partition, offset)
@@ -132,7 +152,7 @@ class Kafka:
             consumer.unassign()
 
         self._consumer.subscribe(
-            [self.topics["events"]], on_assign=on_assign, on_revoke=on_revoke, on_lost=on_revoke
+            [self.topics[self.main]], on_assign=on_assign, on_revoke=on_revoke, on_lost=on_revoke
         )
 
     def receive(self, seconds: float) -> Iterator[tuple[str, list[Message]]]:
@@ -207,6 +227,38 @@ class Kafka:
             return "Kafka: the brokers do not acknowledge what is sent; it is tried again."
         return f"Kafka: {failed[0]}; it is tried again." if failed else None
 
+    def tell(self, part: str, told: Told) -> str | None:
+        """Let deciders know the learner; why it could not be done, or None."""
+        assert self.models is not None
+        writer, partition = self._writers[part], int(part.rpartition("/")[2])
+        pieces = writer.pieces(told)
+        places: dict[int, int] = {}
+
+        def delivered(number: int, error: KafkaError | None, message: Any) -> None:
+            if error is None:
+                places[number] = message.offset()
+
+        end = time.monotonic() + DELIVERY
+        try:
+            for number, piece in enumerate(pieces):
+                about: dict[str, str | bytes | None] = {"about": json.dumps(piece.about)}
+                note = partial(delivered, number)
+                self._producer.produce(
+                    self.models, piece.body, piece.key, partition, on_delivery=note, headers=about
+                )
+                self._producer.flush(max(0.0, end - time.monotonic()))
+        except KafkaException as error:
+            writer.whole = None
+            return f"Kafka: {_said(error)}."
+        if len(places) < len(pieces):
+            self._producer.purge()
+            self._producer.flush(1.0)
+            writer.whole = None
+            return "Kafka: the brokers do not acknowledge the model; it is sent again."
+        if writer.whole is None:
+            writer.whole = places[0]
+        return None
+
     def trouble(self) -> str | None:
         """Why nothing comes at the moment, or None."""
         return self._trouble
@@ -229,20 +281,25 @@ class Kafka:
                 f"Kafka: no broker answers at {self._servers} ({_said(error)}). Does one run there,"
                 " and does it want settings, such as security.protocol?"
             ) from None
-        for topic in (*self.topics.values(), *self.outputs.values()):
+        models = () if self.models is None else (self.models,)
+        for topic in (*self.topics.values(), *models, *self.outputs.values()):
             if topic not in known or known[topic].error is not None:
                 raise ConnectorError(f"Kafka: there is no topic {topic!r}; create it first.")
-        counts = {topic: len(known[topic].partitions) for topic in self.topics.values()}
+        same = (*self.topics.values(), *models)
+        counts = {topic: len(known[topic].partitions) for topic in same}
         if len(set(counts.values())) > 1:
             said = " and ".join(f"{topic!r} with {n}" for topic, n in counts.items())
             raise ConnectorError(
-                "Kafka: the topics of events and answers must have equally many partitions, so that"
-                f" an answer finds its event; got {said}."
+                f"Kafka: the topics of {self.main} and answers must have equally many partitions,"
+                f" so that an answer finds its event; got {said}."
+                if self.models is None
+                else "Kafka: the topics of reports, models and answers must have equally many"
+                f" partitions, one for each learner; got {said}."
             )
 
     def _keep(self, message: Any) -> None:
         topic, error = message.topic(), message.error()
-        buffers = self._buffers.get(f"{self.topics['events']}/{message.partition()}")
+        buffers = self._buffers.get(f"{self.topics[self.main]}/{message.partition()}")
         if error is not None:
             if error.code() == KafkaError._PARTITION_EOF:
                 if buffers is not None:
@@ -268,12 +325,12 @@ class Kafka:
         buffer.messages.append(Message(source, message.offset(), text, seconds, body))
 
     def _merged(self, buffers: dict[str, "_Buffer"], most: int) -> list[Message]:
-        """The next messages in the order of their times; of the same time events come first.
+        """The next messages in the order of their times; of the same time answers come last.
 
         If nothing of a source is here and its end is not reached, nothing is said: what it has may
         be older.
         """
-        events, answers = buffers["events"], buffers.get("answers")
+        events, answers = buffers[self.main], buffers.get("answers")
         if answers is None:
             return [message for message, _ in zip(events.messages, range(most), strict=False)]
         first, second = iter(events.messages), iter(answers.messages)
@@ -323,6 +380,7 @@ def worker(
     answer_within: float = 0.0,
     early: float = LONGEST_EARLY,
     say: Callable[[str], None] = print,
+    refresh: float = REFRESH,
 ) -> Worker:
     """A worker on Kafka; `run` works until it is told to stop.
 
@@ -344,6 +402,8 @@ def worker(
         Seconds for which an answer waits for its event.
     say
         Is told in one sentence what happens.
+    refresh
+        With `models`: the shortest time between two models, in seconds.
 
     Examples
     --------
@@ -351,6 +411,9 @@ def worker(
     >>> kafka = Kafka("localhost:9092", events="plant", answers="answers", questions="questions")
     >>> works = worker(kafka, "plant.db", hw.Spring(label_rate=0.02))  # works.run(...) begins
     """
+
+    if kafka.models is not None:
+        check_shared(learner, per_key, answer_within)
 
     def open_part(name: str) -> Part:
         return Part(
@@ -361,9 +424,10 @@ def worker(
             kinds=kafka.kinds,
             answer_within=answer_within,
             early=early,
+            for_deciders=kafka.models is not None,
         )
 
-    return Worker(kafka, open_part, columns, say)
+    return Worker(kafka, open_part, columns, say, refresh)
 
 
 def _said(error: Exception) -> str:

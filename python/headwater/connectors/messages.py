@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from headwater import _core
-from headwater.errors import ParameterError
+from headwater.connectors.reports import read_report
+from headwater.errors import EventError, ParameterError
 from headwater.inputs.columns import Columns
 from headwater.live.part import Incoming
 
@@ -18,7 +19,7 @@ class Message(NamedTuple):
     """A message as a broker gives it."""
 
     source: str
-    """`"events"` or `"answers"`."""
+    """`"events"`, `"answers"` or `"reports"`."""
     position: int | None
     """Its place in its source; None if the broker counts no places."""
     key: str | None
@@ -50,13 +51,23 @@ def read(messages: Sequence[Message], columns: Columns) -> list[Incoming]:
     >>> first.id, first.x, second.problem is None
     (7, {'rain': 2.5}, False)
     """
-    read: dict[int, Incoming] = {}
+    read = {n: _report(one) for n, one in enumerate(messages) if one.source == "reports"}
     for source, roles in (("events", columns), ("answers", ANSWERS)):
         places = [place for place, one in enumerate(messages) if one.source == source]
         parsed = _core.read_messages([messages[place].body for place in places], roles)
         for place, found in zip(places, parsed, strict=True):
             read[place] = _incoming(messages[place], found)
     return [read[place] for place in range(len(messages))]
+
+
+def _report(message: Message) -> Incoming:
+    """A report; it is no text, so a dead letter would not quote it."""
+    plain = Incoming(message.source, message.position, message.key, message.time)
+    try:
+        reported = read_report(message.body)
+    except EventError as error:
+        return plain._replace(problem=str(error))
+    return plain._replace(reported=reported)
 
 
 def _incoming(message: Message, found: Any) -> Incoming:

@@ -18,7 +18,7 @@ from headwater.connectors.worker import Worker
 from headwater.errors import ConnectorError, ParameterError
 from headwater.inputs.columns import Columns
 from headwater.learners.base import Learner
-from headwater.live.part import LONGEST_EARLY, Outgoing, Part
+from headwater.live.part import LONGEST_EARLY, Outgoing, Part, Told
 
 try:
     import paho.mqtt.client as paho
@@ -82,6 +82,7 @@ class Mqtt:
             if topic is not None
         }
         self.kinds = tuple(self.outputs)
+        self.models: str | None = None
         self.name = client
         self._client = paho.Client(
             CallbackAPIVersion.VERSION2,
@@ -167,6 +168,10 @@ class Mqtt:
         except (RuntimeError, ValueError) as error:
             return f"MQTT: {error}; it is tried again."
         return "MQTT: the broker does not acknowledge what is sent; it is tried again."
+
+    def tell(self, part: str, told: Told) -> str | None:
+        """There are no deciders on MQTT."""
+        raise NotImplementedError
 
     def trouble(self) -> str | None:
         """Why nothing comes at the moment, or None."""

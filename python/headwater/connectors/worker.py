@@ -13,10 +13,12 @@ from typing import Protocol
 from headwater.connectors.messages import Message, check_columns, read
 from headwater.errors import HeldError, JournalError
 from headwater.inputs.columns import Columns
-from headwater.live.part import Counts, Outgoing, Part
+from headwater.live.part import Counts, Outgoing, Part, Told
 
 QUIET = 10.0
 """Seconds between two sentences about messages that cannot be used."""
+REFRESH = 1.0
+"""Seconds between two models that deciders are told, unless told otherwise."""
 PAUSE = 0.2
 """Seconds for which a worker waits for messages before it looks whether it should stop."""
 LONGEST_PAUSE = 5.0
@@ -27,6 +29,8 @@ class Broker(Protocol):
 
     kinds: tuple[str, ...]
     """What is sent, of `"decisions"`, `"questions"` and `"dead"`."""
+    models: str | None
+    """Where deciders learn what the learners know; None if there are no deciders."""
 
     def start(
         self, assigned: Callable[[str], dict[str, int]], revoked: Callable[[str], None]
@@ -48,6 +52,9 @@ class Broker(Protocol):
     def send(self, part: str, rows: Sequence[Outgoing]) -> str | None:
         """Send; why it could not be done, or None."""
 
+    def tell(self, part: str, told: Told) -> str | None:
+        """Let deciders know the learner; why it could not be done, or None."""
+
     def trouble(self) -> str | None:
         """Why nothing comes at the moment, or None."""
 
@@ -68,6 +75,8 @@ class Worker:
         What the fields of events are for.
     say
         Is told in one sentence what happens.
+    refresh
+        Seconds between two models that deciders are told, if there is something new.
     """
 
     def __init__(
@@ -76,6 +85,7 @@ class Worker:
         open_part: Callable[[str], Part],
         columns: Columns,
         say: Callable[[str], None] = print,
+        refresh: float = REFRESH,
     ) -> None:
         self.broker = broker
         self.columns = check_columns(columns)
@@ -86,6 +96,8 @@ class Worker:
         self._pause = PAUSE
         self._trouble: str | None = None
         self._told = -QUIET
+        self._refresh = refresh
+        self._models: dict[str, tuple[float, int]] = {}  # when each was told, after how many takes
 
     def run(self, is_to_stop: Callable[[], bool]) -> None:
         """Work until told to stop; then save what the parts have learned."""
@@ -96,6 +108,7 @@ class Worker:
                 self._tell_trouble()
                 for part in list(self._parts):
                     self._send(part)
+                    self._tell_model(part)
                 for part, messages in self.broker.receive(self._pause):
                     if part in self._parts and not self._parts[part].unsent:
                         self._take(part, messages)
@@ -110,6 +123,7 @@ class Worker:
     def _assigned(self, name: str) -> dict[str, int]:
         part = self._open_part(name)
         self._parts[name] = part
+        self._models.pop(name, None)
         positions = part.positions
         self.say(f"{name}: taken over at fact {part.head}, messages {positions or 'none yet'}.")
         return positions
@@ -132,10 +146,7 @@ class Worker:
         try:
             part.take(read(messages, self.columns))
         except HeldError as error:
-            self.say(f"{name}: {error}")
-            del self._parts[name]
-            part.abandon()
-            self.broker.lost(name)
+            self._lose(name, error)
             return
         except JournalError as error:  # nothing was taken: the same messages come again
             self._say_later(f"{name}: {error}")
@@ -143,6 +154,12 @@ class Worker:
         self._pause = PAUSE
         self.broker.taken(name, messages)
         self._tell_dead(name, part, part.counts.dead - dead)
+
+    def _lose(self, name: str, error: HeldError) -> None:
+        """Another worker has this part."""
+        self.say(f"{name}: {error}")
+        self._parts.pop(name).abandon()
+        self.broker.lost(name)
 
     def _send(self, name: str) -> None:
         part = self._parts.get(name)
@@ -152,6 +169,29 @@ class Worker:
         problem = self.broker.send(name, rows)
         if problem is None:
             part.sent(rows)
+        else:
+            self._say_later(f"{name}: {problem}")
+
+    def _tell_model(self, name: str) -> None:
+        """Let deciders know what the learner knows by now."""
+        part = self._parts.get(name)
+        if part is None or self.broker.models is None:
+            return
+        when, takes = self._models.get(name, (-self._refresh, -1))
+        now = time.monotonic()
+        if part.takes == takes or now - when < self._refresh:
+            return
+        try:
+            told = part.told()
+        except HeldError as error:
+            self._lose(name, error)
+            return
+        except JournalError as error:
+            self._say_later(f"{name}: {error}")
+            return
+        problem = self.broker.tell(name, told)
+        if problem is None:
+            self._models[name] = (now, part.takes)
         else:
             self._say_later(f"{name}: {problem}")
 

@@ -45,6 +45,7 @@ from headwater.live.replay import (
     read_names,
     takes_rate,
 )
+from headwater.live.reported import Reported
 from headwater.live.results import Answered, Receipt
 from headwater.live.settings import Settings
 from headwater.live.snapshots import SnapshotStore
@@ -300,17 +301,72 @@ class Journal:
         if decision.asked or self.settings.answer_within > 0:
             self.keep(number, decision)
         if decision.asked:
-            sure = abs(decision.margin)
-            self.queue.add(OpenQuestion(number, self.time, sure, digest, group))
-            self.set_question(number, "open", None)
-            self.open[number] = decision
-            if len(self.open) > MOST_DECISIONS and self.is_settled.is_set():
-                del self.open[next(iter(self.open))]
+            self._open_question(number, decision, digest, group)
         if label is not None:
             self._learn(decision, label)
         if key is not None:
             self._known[key] = event
         return _receipt(event, f"#{number}" if id is None else id)
+
+    def absorb(self, reported: Reported) -> list[Receipt]:
+        """Count what a replica decided, and open its questions; receipts of them, in their order.
+
+        Of an event that is known by its id already there is no second question.
+        """
+        try:
+            asked = [
+                (one, Decision.from_bytes(one.decision, one.x), *self.names.encode(one.x))
+                for one in reported.asked
+            ]
+            self.learner.absorb([reported.report])
+        except HeadwaterError as error:
+            raise Refused(error) from None
+        new: dict[str, Any] = {}
+        for given in asked:
+            key = json.dumps(given[0].id)
+            if key not in self._known:
+                new.setdefault(key, given)
+        report = self.head + len(new) + 1
+        receipts = []
+        for key, (one, decision, body, digest) in new.items():
+            prediction = decision.prediction
+            event = NotedEvent(
+                self.head + 1,
+                None,
+                True,
+                decision.query_probability,
+                decision.margin,
+                None if prediction is None else label_text(prediction),
+                digest,
+            )
+            beside: dict[str, Any] = {"report": report}
+            beside |= {} if one.group is None else {"group": one.group}
+            beside |= {} if one.sure is None else {"probability": one.sure}
+            beside |= {"copy": True} if self.queue.same(digest) else {}
+            data = json.dumps(beside)
+            fields = event._asdict()
+            rate = reported.chances.rate
+            number = self.note(Kind.EVENT, one.time, key=key, data=data, rate=rate, **fields)
+            self._bodies.append((self.stream, number, body))
+            self.keep(number, decision)
+            self._open_question(number, decision, digest, one.group)
+            self._known[key] = event
+            receipts.append(_receipt(event, one.id))
+        messages = {"of": reported.source, "begin": reported.begin, "end": reported.end}
+        data = json.dumps({**messages, **reported.chances._asdict()})
+        self.note(Kind.REPORT, reported.time, data=data)
+        self._bodies.append((self.stream, report, reported.report))
+        return receipts
+
+    def _open_question(
+        self, number: int, decision: Decision, digest: int, group: str | None
+    ) -> None:
+        sure = abs(decision.margin)
+        self.queue.add(OpenQuestion(number, self.time, sure, digest, group))
+        self.set_question(number, "open", None)
+        self.open[number] = decision
+        if len(self.open) > MOST_DECISIONS and self.is_settled.is_set():
+            del self.open[next(iter(self.open))]
 
     def _allowed(self, rate: float | None, when: float) -> tuple[float | None, dict[str, Any]]:
         """The rate that the allowance leaves for the next event, and the reserve's coin."""
@@ -629,9 +685,11 @@ class Journal:
 
     def drop_names(self, connection: Connection) -> None:
         """Drop the names that no event has any more."""
-        b, n = db.bodies.c, db.names.c
+        b, f, n = db.bodies.c, db.facts.c, db.names.c
         used: set[int] = set()
-        for body in connection.scalars(sa.select(b.body).where(b.stream == self.stream)):
+        both = (f.stream == b.stream) & (f.number == b.number)
+        events = sa.select(b.body).select_from(db.bodies.join(db.facts, both))
+        for body in connection.scalars(events.where(b.stream == self.stream, f.kind == Kind.EVENT)):
             used.update(self.names.used(bytes(body)))
         for number, _ in self.names.since(0):
             if number not in used:

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from headwater.errors import AnswerError, EventError, ParameterError
+from headwater.errors import AnswerError, EventError, HeadwaterError, ParameterError
 from headwater.learners.base import Learner
 from headwater.live import database as db
 from headwater.live.checks import checked_event, checked_id
 from headwater.live.database import Database
 from headwater.live.live_stream import LiveStream
 from headwater.live.loop import Loop
+from headwater.live.reported import Reported
 from headwater.live.results import Receipt
 from headwater.live.writer import Job, Refused, Writer
 from headwater.types import Id, Label, Name
@@ -34,10 +35,10 @@ LONGEST_EARLY = 7 * 86_400.0
 
 
 class Incoming(NamedTuple):
-    """A message as a part takes it: an event, an answer, or what cannot be read (`problem`)."""
+    """A message as a part takes it: an event, an answer, a report, or what cannot be read."""
 
     source: str
-    """`"events"` or `"answers"`."""
+    """`"events"`, `"answers"` or `"reports"`."""
     position: int | None
     """Its place in its source; None if the source counts no places."""
     key: str | None
@@ -48,7 +49,9 @@ class Incoming(NamedTuple):
     group: str | None = None
     """What an event belongs to; who gave an answer."""
     problem: str | None = None
+    """Why it cannot be read."""
     body: bytes = b""
+    reported: Reported | None = None
 
 
 class Outgoing(NamedTuple):
@@ -66,6 +69,16 @@ class Counts:
 
     def __init__(self) -> None:
         self.decided = self.asked = self.answered = self.early = self.repeated = self.dead = 0
+
+
+class Told(NamedTuple):
+    """What deciders need of the owner of their learner."""
+
+    state: bytes
+    """The learner (`to_bytes`)."""
+    fact: int
+    positions: dict[str, int]
+    """The next message of each source that the owner will take."""
 
 
 class Part:
@@ -92,6 +105,8 @@ class Part:
         Seconds for which an answer waits for its event; then it is put among the dead letters.
     most_streams
         Learners kept in memory; the one that was used least recently goes first.
+    for_deciders
+        Whether deciders decide on the events, and this part takes their reports.
     """
 
     def __init__(
@@ -105,12 +120,17 @@ class Part:
         answer_within: float = 0.0,
         early: float = LONGEST_EARLY,
         most_streams: int = MOST_STREAMS,
+        for_deciders: bool = False,
     ) -> None:
         if not name or ":" in name:
             raise ParameterError(f"work: a part must be a name without a colon, got {name!r}.")
+        if for_deciders:
+            check_shared(learner, per_key, answer_within)
         self.part = name
         self.name = f"part {name}"  # in the writer's list
         self.counts = Counts()
+        self.takes = 0
+        """How often messages were taken since it was opened."""
         self.last_dead = ""
         """Why the last message that could not be used could not."""
         self._learner, self._per_key, self._kinds = learner, per_key, frozenset(kinds)
@@ -192,7 +212,7 @@ class Part:
             self._forget_sent(connection)
             positions = self._positions(connection)
             for name, loop in loops.items():
-                ids = [one.id for one in messages if self._stream_of(one) == name]
+                ids = [id for one in messages if self._stream_of(one) == name for id in _ids(one)]
                 keys = [json.dumps(id) for id in dict.fromkeys(ids) if id is not None]
                 loop._journal.begin(connection, keys)
             for message in messages:
@@ -200,13 +220,14 @@ class Part:
                     if message.position < positions.get(message.source, 0):
                         continue
                     positions[message.source] = message.position + 1
-                self._take_one(connection, message, loops, counts)
+                self._take_one(connection, message, loops, positions, counts)
             self._expire(connection, max((one.time for one in messages), default=0.0), counts)
             p = db.parts.c
             here = sa.update(db.parts).where(p.part == self.part)
             connection.execute(here.values(positions=json.dumps(positions)))
 
         self._writer.carry_out(Job(self, call))
+        self.takes += 1
         for name, count in vars(counts).items():
             setattr(self.counts, name, getattr(self.counts, name) + count)
         while len(self._loops) > self._most:
@@ -214,6 +235,16 @@ class Part:
             if loop._live in self._used:
                 self._used.remove(loop._live)
             loop.close()
+
+    def told(self) -> Told:
+        """What deciders need, as the last commit left it; a HeldError as from `take`."""
+        loop = self._open(self.part)
+
+        def call(connection: Connection) -> Told:
+            return Told(loop.learner.to_bytes(), loop.head, self._positions(connection))
+
+        told: Told = self._writer.carry_out(Job(self, call))
+        return told
 
     def sent(self, rows: Sequence[Outgoing]) -> None:
         """These were sent; they go with the next commit."""
@@ -285,7 +316,12 @@ class Part:
         return self._loops[name]
 
     def _take_one(
-        self, connection: Connection, message: Incoming, loops: dict[str, Loop], counts: Counts
+        self,
+        connection: Connection,
+        message: Incoming,
+        loops: dict[str, Loop],
+        positions: dict[str, int],
+        counts: Counts,
     ) -> None:
         name = self._stream_of(message)
         if name is None:
@@ -296,6 +332,8 @@ class Part:
         try:
             if message.source == "answers":
                 self._take_answer(connection, live, message, counts)
+            elif message.reported is not None:
+                self._take_report(connection, live, message, positions, counts)
             else:
                 self._take_event(connection, live, message, counts)
         except Refused as refused:
@@ -320,6 +358,51 @@ class Part:
             return
         counts.decided += 1
         self._tell(message, receipt, x, counts)
+        self._take_early(connection, live, message, receipt, counts)
+
+    def _take_report(
+        self,
+        connection: Connection,
+        live: LiveStream,
+        message: Incoming,
+        positions: dict[str, int],
+        counts: Counts,
+    ) -> None:
+        """Count what a decider reports, if it goes on where the last report of its source ended.
+
+        The place where it ends is written in the transaction of the facts: whatever deciders send,
+        and however often, a message counts once.
+        """
+        reported = message.reported
+        assert reported is not None
+        place = positions.setdefault(reported.source, reported.begin)
+        if reported.begin != place:
+            raise EventError(
+                f"report: expected one that goes on at message {place} of {reported.source}, got"
+                f" one of the messages {reported.begin} to {reported.end - 1}; they are decided on"
+                " again."
+            )
+        receipts = live.journal.absorb(reported)
+        positions[reported.source] = reported.end
+        counts.decided += reported.chances.events
+        counts.repeated += len(reported.asked) - len(receipts)
+        asked = {one.id: one for one in reversed(reported.asked)}
+        for receipt in receipts:
+            one = asked[receipt.id]
+            question = message._replace(key=one.key, time=one.time)
+            self._tell(question, receipt, one.x, counts)
+            self._take_early(connection, live, question, receipt, counts)
+
+    def _take_early(
+        self,
+        connection: Connection,
+        live: LiveStream,
+        message: Incoming,
+        receipt: Receipt,
+        counts: Counts,
+    ) -> None:
+        """Take the answer that came before its event, if there is one."""
+        id = receipt.id
         key = (live.name, json.dumps(id))
         if key in self._early:
             _, answer = self._early.pop(key)
@@ -327,7 +410,7 @@ class Part:
             gone = (e.part == self.part) & (e.stream == key[0]) & (e.event == key[1])
             connection.execute(sa.delete(db.early).where(gone))
             label, by = json.loads(answer)
-            early = message._replace(source="answers", id=id, label=label, group=by)
+            early = message._replace(source="answers", id=id, label=label, group=by, reported=None)
             try:
                 self._answer(connection, live, receipt.number, early, counts)
             except Refused as refused:
@@ -409,7 +492,8 @@ class Part:
             "query_probability": receipt.query_probability,
             "asked": receipt.asked,
         }
-        self._put("decisions", message.key, decision)
+        if message.reported is None:  # else the decider has sent it
+            self._put("decisions", message.key, decision)
         if receipt.asked:
             counts.asked += 1
             self._put("questions", message.key, {**said, "event": x})
@@ -430,3 +514,26 @@ class Part:
         if kind in self._kinds:
             self._new.append(Outgoing(self._next, kind, key, json.dumps(value)))
             self._next += 1
+
+
+def _ids(message: Incoming) -> list[Id | None]:
+    """The ids of events that a message is about."""
+    return [one.id for one in message.reported.asked] if message.reported else [message.id]
+
+
+def check_shared(learner: Learner, per_key: bool, answer_within: float) -> None:
+    """Refuse what cannot be where deciders decide."""
+    if per_key:
+        raise ParameterError(
+            "work: deciders share the learner of a partition; a learner per key needs a worker that"
+            " decides itself, so give --events instead of --reports."
+        )
+    if answer_within > 0:
+        raise ParameterError(
+            "work: of what deciders decide only the questions are kept, so a label cannot come for"
+            " an event that was not asked about; leave --answer-within out."
+        )
+    try:
+        learner.replica(seed=int(learner.parameters().get("seed", 0)) + 1)
+    except HeadwaterError as error:
+        raise ParameterError(f"work: deciders cannot share {learner!r}. {error}") from None

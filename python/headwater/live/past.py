@@ -14,12 +14,18 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from headwater.errors import AnswerError, LabelError, NoSuchError, TooOldError
+from headwater.errors import (
+    AnswerError,
+    LabelError,
+    NoSuchError,
+    ParameterError,
+    TooOldError,
+)
 from headwater.live import database as db
 from headwater.live.database import Database
 from headwater.live.journal import ANSWERED, WAITING, Journal
 from headwater.live.reading import begin_replay
-from headwater.live.replay import History, Kind, Replayer, label_text
+from headwater.live.replay import History, Kind, Replayer, label_text, read_chances
 from headwater.live.results import Answered
 from headwater.live.snapshot_maker import SnapshotMaker
 from headwater.live.weights import drop_weights
@@ -184,6 +190,13 @@ class Past:
     def change_learner(self, connection: Connection, header: str) -> int:
         """Another learner, to which the whole journal is replayed with the logged outcomes."""
         self.journal.flush(connection)
+        if read_chances(connection, self.journal.stream) is not None:
+            raise Refused(
+                ParameterError(
+                    "live: deciders have decided on the events of this stream, and their reports"
+                    " are for this learner; begin a new stream with another."
+                )
+            )
         first = self._first_without_body(connection, 0)
         if first is not None:
             raise Refused(
@@ -360,16 +373,19 @@ class Past:
             )
 
     def _first_without_body(self, connection: Connection, after: int) -> int | None:
-        """The first event after a fact that cannot be replayed.
+        """The first event or report after a fact that cannot be replayed.
 
         The content of old events goes up to a fact, but for questions that wait. So nothing is
-        missing after the first event that nobody was asked about and whose content is there.
+        missing after the first event that nobody was asked about, or report, whose content is
+        there.
         """
         f, b = db.facts.c, db.bodies.c
-        here = (f.stream == self.journal.stream) & (f.kind == Kind.EVENT)
+        kinds = f.kind.in_((Kind.EVENT, Kind.REPORT))
+        here = (f.stream == self.journal.stream) & kinds
+        is_old = sa.or_(f.kind == Kind.REPORT, f.asked.is_(False))
         both = (f.stream == b.stream) & (f.number == b.number)
         kept = sa.select(b.number).select_from(db.bodies.join(db.facts, both))
-        kept = kept.where(b.stream == self.journal.stream, here, f.asked.is_(False))
+        kept = kept.where(b.stream == self.journal.stream, here, is_old)
         end = connection.scalar(kept.order_by(b.number).limit(1))
         removed = History.read(connection, self.journal.stream).removed
         found = sa.select(f.number).select_from(db.facts.outerjoin(db.bodies, both))

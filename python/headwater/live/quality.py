@@ -22,13 +22,12 @@ from sqlalchemy import Connection
 
 from headwater.evaluation.error_estimate import FLOOR, ErrorEstimate, Interval
 from headwater.live import database as db
-from headwater.live.replay import History, Kind, first_fact
+from headwater.live.replay import History, Kind, first_fact, read_chances
+from headwater.live.reported import SHARE
 from headwater.types import Label
 
 QualityWindow = Literal["day", "week", "reset"]
 SECONDS = {"day": 86_400.0, "week": 7 * 86_400.0}
-SHARE = 0.05
-"""The floor as a share of the rate."""
 TRAILING = 6
 """Points of a curve whose events each point takes together."""
 
@@ -134,6 +133,7 @@ class _Reading:
 
     def __init__(self, connection: Connection, stream: int, history: History, first: int) -> None:
         self.connection = connection
+        self.stream = stream
         self.history = history
         f, s = db.facts.c, db.streams.c
         found = sa.select(s.settings).where(s.stream == stream)
@@ -162,7 +162,8 @@ class _Reading:
         if end is not None:
             some &= f.number < end
         estimate = ErrorEstimate(floor=0.0)
-        p, is_reached = self._known_with(some)
+        factor = self._known_share(some)
+        p, is_reached = self._known_with(some, factor)
         reached = sa.and_(is_reached, f.label.is_(None))
         sums = sa.select(
             sa.func.count().filter(f.label.is_(None)),
@@ -171,6 +172,12 @@ class _Reading:
             sa.func.min(p).filter(f.label.is_(None)),
         ).select_from(db.facts)
         events, count, inverse, lowest = connection.execute(sums.where(some)).one()
+        told = read_chances(connection, self.stream, first, end)
+        if (
+            told is not None
+        ):  # deciders told of all their events, and sent on those they asked about
+            events, count = told.events, told.reached
+            inverse, lowest = told.inverse / factor, told.lowest * factor
         estimate.count(events, count, float(inverse or 0.0), 1.0 if lowest is None else lowest)
         columns = (f.number, f.asked, p, f.prediction, f.label, is_reached)
         known = sa.select(*columns).where(some)
@@ -190,15 +197,19 @@ class _Reading:
         self._without_removed(estimate, some, p, is_reached)
         return estimate
 
+    def _known_share(self, some: sa.ColumnElement[bool]) -> float:
+        """The share of the questions that is answered."""
+        answered, asked = self._known_of(some, db.facts.c.asked.is_(True))
+        return (answered + 1) / (asked + 1) if answered < asked else 1.0
+
     def _known_with(
-        self, some: sa.ColumnElement[bool]
+        self, some: sa.ColumnElement[bool], factor: float
     ) -> tuple[sa.ColumnElement[float], sa.ColumnElement[bool]]:
         """The probability with which the label of an event is known, and whether that is enough."""
         f = db.facts.c
         p: sa.ColumnElement[float] = f.probability
-        answered, asked = self._known_of(some, f.asked.is_(True))
-        if answered < asked:
-            p = p * ((answered + 1) / (asked + 1))
+        if factor < 1:
+            p = p * factor
         if not self.all_come:
             return p, self.is_reached
         known, unasked = self._known_of(some, f.asked.is_(False))

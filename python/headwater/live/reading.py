@@ -19,7 +19,14 @@ from headwater.live.allowance import AllowanceStatus, Spending
 from headwater.live.database import Database
 from headwater.live.open_questions import PAGE, OpenEvent, read_open
 from headwater.live.quality import Quality, QualityWindow, quality, whole_estimate
-from headwater.live.replay import History, Kind, Replayer, learner_of, read_names
+from headwater.live.replay import (
+    History,
+    Kind,
+    Replayer,
+    learner_of,
+    read_chances,
+    read_names,
+)
 from headwater.live.settings import Settings, read_settings
 from headwater.live.snapshots import SnapshotStore
 from headwater.live.weights import WeightsAt, read_weights
@@ -225,6 +232,7 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
     count = sa.func.count()
     counts: Any = sa.select(count, *(count.filter(one) for one in conditions))
     facts, events, asked, told, applied = connection.execute(counts.where(here)).one()
+    chances = read_chances(connection, stream)
     history = History.read(connection, stream)
     learner = learner_of(history.learner)
     states = sa.select(q.state, sa.func.count()).where(q.stream == stream).group_by(q.state)
@@ -236,7 +244,7 @@ def status(database: Database, connection: Connection, stream: int, last: int = 
             sa.select(db.streams.c.name).where(db.streams.c.stream == stream)
         ).one(),
         learner=repr(learner),
-        events=events,
+        events=events if chances is None else chances.events,
         facts=facts,
         asked=asked,
         questions={state: number for state, number in connection.execute(states)},
@@ -292,6 +300,8 @@ def plain_fact(row: Any, names: EventNames) -> dict[str, Any]:
             fact[name] = json.loads(fact[name])
     if "key" in fact and row.kind == Kind.EVENT:
         fact["id"] = json.loads(fact.pop("key"))
+    if row.kind == Kind.REPORT:
+        fact.pop("body", None)
     if "body" in fact:
         fact["event"] = names.decode(bytes(fact.pop("body")))
     del fact["stream"]

@@ -20,6 +20,7 @@ from headwater.learners import replication  # noqa: F401, its learners are known
 from headwater.learners.base import Learner, learner_classes
 from headwater.learners.model_file import read_header, write_header
 from headwater.live import database as db
+from headwater.live.reported import Chances
 from headwater.types import Label
 
 CHUNK = 5_000
@@ -48,6 +49,7 @@ class Kind(IntEnum):
     DISPUTED = 17  # those asked about `target` do not agree
     KNOWN = 18  # `person` gets a card whose answer is known
     RENAMED = 19  # the label `label` is called `data` in everything before
+    REPORT = 20  # a replica's report was absorbed: its body; `data` says of which messages
 
 
 CHANGES = (
@@ -197,9 +199,16 @@ class Replayer:
         body: bytes | None,
     ) -> None:
         self.position = number
-        if kind == Kind.EVENT:
-            if number in self.history.removed:
-                return
+        if kind == Kind.REPORT:
+            if body is None:
+                raise TooOldError(
+                    f"live: the report of fact {number} is no longer kept, so the model cannot be"
+                    " replayed from before it; keep_events says how long it is."
+                )
+            self.learner.absorb([bytes(body)])
+        elif kind == Kind.EVENT:
+            if number in self.history.removed or report_of(data) is not None:
+                return  # a replica decided on it: its frozen inputs are in its row
             if body is None:
                 raise TooOldError(
                     f"live: the event of fact {number} is no longer kept, so the model cannot be"
@@ -264,7 +273,7 @@ def read_names(connection: Connection, stream: int) -> EventNames:
 def read_facts(
     connection: Connection, stream: int, after: int, to: int | None = None
 ) -> Iterator[Any]:
-    """The events and applied answers after a fact, in their order, with the events' bodies."""
+    """The events, reports and applied answers after a fact, in their order, with their bodies."""
     f, b = db.facts.c, db.bodies.c
     joined = db.facts.outerjoin(db.bodies, (f.stream == b.stream) & (f.number == b.number))
     columns = (
@@ -281,7 +290,7 @@ def read_facts(
     )
     # A plain text: rows come as tuples, without SQLAlchemy's own rows, which cost more than replay.
     text = sa.select(*columns, b.body).select_from(joined)
-    text = text.where(f.stream == stream, f.kind.in_((Kind.EVENT, Kind.APPLIED)))
+    text = text.where(f.stream == stream, f.kind.in_((Kind.EVENT, Kind.APPLIED, Kind.REPORT)))
     while True:
         page = text.where(f.number > after).order_by(f.number).limit(CHUNK)
         if to is not None:
@@ -319,6 +328,31 @@ def first_fact(connection: Connection, stream: int, time: float) -> int:
 def weight_of(data: str | None) -> float | None:
     """The weight that the fact of an applied answer gives it; None: that of its decision."""
     return None if data is None else json.loads(data)["weight"]
+
+
+def read_chances(
+    connection: Connection, stream: int, first: int = 1, end: int | None = None
+) -> Chances | None:
+    """What deciders told of all their events, in reports from one fact to before another.
+
+    None where the learner itself decides.
+    """
+    f = db.facts.c
+    found = db.by_index(sa.select(f.data), "kind").where(
+        f.stream == stream, f.kind == Kind.REPORT, f.number >= first
+    )
+    if end is not None:
+        found = found.where(f.number < end)
+    told = [json.loads(data) for data in connection.scalars(found)]
+    if not told:
+        return None
+    sums = [sum(one[name] for one in told) for name in ("events", "reached", "inverse")]
+    return Chances(sums[0], told[-1]["rate"], sums[1], sums[2], min(one["lowest"] for one in told))
+
+
+def report_of(data: str | None) -> int | None:
+    """The fact of the report that an event came with; None if the learner itself decided on it."""
+    return None if data is None else json.loads(data).get("report")
 
 
 def label_of(text: str | None) -> Label | None:

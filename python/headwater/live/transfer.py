@@ -26,7 +26,7 @@ from headwater.live.follower import write_learner
 from headwater.live.holder import Holder
 from headwater.live.journal import SETTLED, WAITING
 from headwater.live.reading import begin_replay, fact_rows, plain_fact, stream_number
-from headwater.live.replay import History, Kind, read_names
+from headwater.live.replay import History, Kind, read_chances, read_names
 from headwater.live.snapshots import CHUNK, SnapshotStore
 
 FORM = 1
@@ -57,6 +57,11 @@ def export_stream(
     database = Database(url)
     with _reading(database) as connection:
         number = stream_number(connection, database, stream)
+        if read_chances(connection, number) is not None:
+            raise JournalError(
+                f"{database.name}: deciders have decided on the events of stream {stream!r}, so its"
+                " facts do not hold them all, and it cannot be exported; use a backup."
+            )
         head = _head(database, connection, number)
         rows = _exported(connection, number)
         count = (

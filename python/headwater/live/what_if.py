@@ -20,7 +20,14 @@ from headwater.evaluation.error_estimate import ErrorEstimate, Interval
 from headwater.learners.base import Learner
 from headwater.live import database as db
 from headwater.live.reading import Reader
-from headwater.live.replay import History, Kind, read_facts, read_names, takes_rate
+from headwater.live.replay import (
+    History,
+    Kind,
+    read_chances,
+    read_facts,
+    read_names,
+    takes_rate,
+)
 
 MOST_UNASKED = 0.1
 """Above this share of wishes that nobody was asked about, no quality is given."""
@@ -92,6 +99,11 @@ def what_if(
     events = labels = unasked = wished = 0
     with Reader(url, stream) as reader, reader.database.reading() as connection:
         number = reader.number
+        if read_chances(connection, number) is not None:
+            raise JournalError(
+                f"replay: deciders have decided on the events of stream {stream!r}, so its journal"
+                " does not hold them all, and another learner cannot be given them."
+            )
         history = History.read(connection, number)
         names = read_names(connection, number)
         f = db.facts.c
