@@ -71,7 +71,8 @@ pub fn parse<'a>(
 fn plain_features(line: PaddedLine<'_>, at: usize, last: i64, record: &mut Record) -> (usize, i64) {
     let bytes = line.padded;
     let (mut at, mut last, mut width) = (at, last, 8);
-    loop {
+    // What lies behind the line may look like a feature too.
+    while at < line.length {
         let eight = eight_bytes(bytes, at);
         // Most names have as many digits as the one before: with this guess the value is read
         // without waiting for the colon.
@@ -94,6 +95,7 @@ fn plain_features(line: PaddedLine<'_>, at: usize, last: i64, record: &mut Recor
         last = number;
         at = end + 1;
     }
+    (at, last)
 }
 
 /// The name of up to 15 digits that starts at a place, and where its colon stands.
@@ -158,7 +160,9 @@ mod tests {
             LineCase::event("-1.0\t7:1  8:2 # 9:3", "-1", "7=1 8=2"),
             LineCase::event("2.5 qid:3 1:1", "2.5", "1=1"),
             LineCase::event("0", "0", ""),
-            LineCase::event("1 1:0.5\r\n", "1", "1=0.5"),
+            LineCase::event("1 1:0.5\r\n2:1 3:1", "1", "1=0.5"),
+            LineCase::event("1 1:0.5\n2:1 3:1", "1", "1=0.5"),
+            LineCase::event("1 1:0.5\n\n2:1 3:1", "1", "1=0.5"),
             LineCase::event("1 1:5#6", "1", "1=5"),
             LineCase::event("1 1:0.123456789#1", "1", "1=0.123456789"),
             LineCase::event("1:1 2:0", "none", "1=1 2=0"),

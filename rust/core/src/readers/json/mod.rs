@@ -254,6 +254,16 @@ mod tests {
                 "expected a comma or a closing brace, got the end of the line.",
             ),
             LineCase::refused(r#"{"a""#, "expected a colon, got the end of the line."),
+            LineCase::refused("{\"a\n\":1}", "expected a closing quote, got the end of the line."),
+            LineCase::refused("{\"a\":\n1}", "the value of 'a', got the end of the line."),
+            LineCase::refused(
+                "{\"a\":1\n}",
+                "expected a comma or a closing brace, got the end of the line.",
+            ),
+            LineCase::refused(
+                "{\"a\":1,\n\"b\":1}",
+                "expected a name between quotes, got the end of the line.",
+            ),
             LineCase::refused(r#"{"a"#, "expected a closing quote, got the end of the line."),
             LineCase::refused(
                 r#"{"a":1,}"#,

@@ -49,8 +49,13 @@ fn read_members<const PREDICT: bool>(
             (NameRef::Column(column), value_start)
         } else {
             let Some(name_end) = plain_key_end(line, start) else { break false };
-            let key = &bytes[start + 1..name_end];
-            if cursor.has_escape && memchr(b'\\', key).is_some() || roles.is_special(key) {
+            // Both are rare, and their calls must not take the registers of this loop.
+            if cursor.has_escape && is_escaped(bytes, start, name_end) {
+                break false;
+            }
+            if roles.may_be_special(name_end - start - 1)
+                && roles.is_special(&bytes[start + 1..name_end])
+            {
                 break false;
             }
             let value_start = before_value.skip(bytes, name_end + 2);
@@ -118,6 +123,13 @@ fn plain_key_end(line: PaddedLine<'_>, start: usize) -> Option<usize> {
 }
 
 #[cold]
+#[inline(never)]
+fn is_escaped(bytes: &[u8], start: usize, name_end: usize) -> bool {
+    memchr(b'\\', &bytes[start..name_end]).is_some()
+}
+
+#[cold]
+#[inline(never)]
 fn long_key_end(line: PaddedLine<'_>, start: usize) -> Option<usize> {
     Some(start + 1 + memchr(b'"', line.padded.get(start + 1..line.length)?)?)
 }
