@@ -58,15 +58,15 @@ impl LineReader {
         if let Format::Csv { delimiter } = self.format {
             csv::extend_to_record(&mut self.lines, delimiter)?;
         }
-        let line = self.lines.line();
+        let (line, padded) = (self.lines.line(), self.lines.padded_line());
         let found = match self.format {
-            Format::Svmlight => svmlight::parse(line, record),
+            Format::Svmlight => svmlight::parse(padded, record),
             Format::Vw => text(line).and_then(|line| Ok(vw::parse(line, record)?.then_some(line))),
             Format::Csv { delimiter } => text(line).and_then(|line| {
                 Ok(csv::parse(line, delimiter, &self.header, roles, record)?.then_some(line))
             }),
             Format::JsonLines => text(line).and_then(|line| {
-                Ok(json::parse(line, roles, &mut self.keys, record)?.then_some(line))
+                Ok(json::parse(line, padded, roles, &mut self.keys, record)?.then_some(line))
             }),
         };
         let found = found.and_then(|found| roles.finish(record).map(|()| found));

@@ -5,6 +5,10 @@ use std::io::{self, Read};
 use memchr::memchr;
 
 use crate::readers::byte_stream::ByteStream;
+use crate::readers::window::WINDOW;
+
+/// So many bytes can be read behind every line: a window that starts in it or at its end is always there.
+pub const PADDING: usize = WINDOW;
 
 /// No line is longer, so that a file without line ends does not fill the memory.
 pub const LONGEST_LINE: usize = 1 << 26;
@@ -25,23 +29,45 @@ pub enum LineError {
     Paused,
 }
 
+/// A line in its buffer.
+#[derive(Clone, Copy)]
+pub struct PaddedLine<'a> {
+    /// The line and what lies behind it: at least [`PADDING`] bytes, the first of them no digit.
+    pub padded: &'a [u8],
+    /// The length of the line.
+    pub length: usize,
+}
+
+impl<'a> PaddedLine<'a> {
+    /// The line, without its end.
+    pub fn line(self) -> &'a [u8] {
+        &self.padded[..self.length]
+    }
+}
+
+/// The bytes of a line and, behind its end, what must not be taken for part of it.
+#[cfg(test)]
+pub fn padded(line: &str) -> Vec<u8> {
+    [line.as_bytes(), b"\n", &b"7\":1}".repeat(PADDING)].concat()
+}
+
 /// Goes from line to line in a buffer that is used again and again.
 ///
 /// ```text
-/// 0 <= start <= next <= filled <= buffer.len()
-///      [ line ][ not yet looked at ][ free ]
+/// 0 <= start <= next <= filled <= capacity() = buffer.len() - PADDING
+///      [ line ][ not yet looked at ][ free ][ padding ]
 /// ```
 pub struct LineBuffer {
     stream: ByteStream,
-    /// All of it may be read into: its length is the capacity. A block at first; grows with a line
-    /// that does not fit.
+    /// All of it but the padding may be read into. A block at first; grows with a line that does not
+    /// fit.
     buffer: Vec<u8>,
     /// Where the current line begins, behind a byte order mark. Always `start <= next`.
     start: usize,
     /// Where the next line begins, just behind the `\n` of the current one (a last line may have
     /// none). Always `next <= filled`.
     next: usize,
-    /// Where the bytes that were read end. Always `filled <= buffer.len()`.
+    /// Where the bytes that were read end. Always `filled <= capacity()`.
     filled: usize,
     /// Whether the stream has ended: nothing will ever follow `filled`.
     ended: bool,
@@ -70,7 +96,7 @@ impl LineBuffer {
     fn with_sizes(stream: ByteStream, sizes: BufferSizes) -> Self {
         Self {
             stream,
-            buffer: vec![0; sizes.block],
+            buffer: vec![0; sizes.block + PADDING],
             start: 0,
             next: 0,
             filled: 0,
@@ -93,9 +119,20 @@ impl LineBuffer {
 
     /// The line, without its end.
     pub fn line(&self) -> &[u8] {
+        self.padded_line().line()
+    }
+
+    /// The line with what lies behind it. A line end does, and behind a last line without one too.
+    pub fn padded_line(&self) -> PaddedLine<'_> {
         let line = &self.buffer[self.start..self.next];
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        line.strip_suffix(b"\r").unwrap_or(line)
+        let length = line.strip_suffix(b"\r").unwrap_or(line).len();
+        PaddedLine { padded: &self.buffer[self.start..], length }
+    }
+
+    /// So many bytes may be in the buffer.
+    fn capacity(&self) -> usize {
+        self.buffer.len() - PADDING
     }
 
     /// Go to the next line; false if there is none.
@@ -145,7 +182,7 @@ impl LineBuffer {
     /// Read more bytes behind those of the current line.
     fn fill(&mut self) -> Result<(), LineError> {
         self.roll();
-        if self.filled == self.buffer.len() {
+        if self.filled == self.capacity() {
             if self.filled >= self.sizes.longest {
                 return self.skip_long_line();
             }
@@ -166,15 +203,15 @@ impl LineBuffer {
     }
 
     fn grow(&mut self) -> Result<(), LineError> {
-        let length = self.buffer.len();
-        self.buffer.try_reserve_exact(length).map_err(|_| LineError::NoMemory)?;
-        self.buffer.resize(2 * length, 0);
+        let more = self.capacity();
+        self.buffer.try_reserve_exact(more).map_err(|_| LineError::NoMemory)?;
+        self.buffer.resize(self.buffer.len() + more, 0);
         Ok(())
     }
 
     /// Drop the current line, in a buffer of the first size, and stand behind its end.
     fn skip_long_line(&mut self) -> Result<(), LineError> {
-        self.buffer = vec![0; self.sizes.block];
+        self.buffer = vec![0; self.sizes.block + PADDING];
         (self.start, self.next, self.filled) = (0, 0, 0);
         loop {
             let count = match self.read_behind_filled() {
@@ -195,12 +232,16 @@ impl LineBuffer {
     /// How many bytes were read into the free part, of which there must be some; none is the end of
     /// the stream.
     fn read_behind_filled(&mut self) -> Result<usize, LineError> {
-        let read = self.stream.read(&mut self.buffer[self.filled..]);
+        let capacity = self.capacity();
+        let read = self.stream.read(&mut self.buffer[self.filled..capacity]);
         let count = read.map_err(|error| match error.kind() {
             io::ErrorKind::Interrupted => LineError::Paused,
             _ => LineError::Broken(error.to_string()),
         })?;
         self.ended = count == 0;
+        if self.ended {
+            self.buffer[self.filled] = b'\n';
+        }
         Ok(count)
     }
 }
@@ -262,7 +303,9 @@ mod tests {
     fn check_indices(lines: &LineBuffer) {
         assert!(lines.start <= lines.next);
         assert!(lines.next <= lines.filled);
-        assert!(lines.filled <= lines.buffer.len());
+        assert!(lines.filled <= lines.capacity());
+        let PaddedLine { padded, length } = lines.padded_line();
+        assert!(padded.len() >= length + PADDING);
         assert!(lines.number <= lines.lines_ended + 1);
     }
 
@@ -275,7 +318,11 @@ mod tests {
                 Err(LineError::Paused) => {}
                 Err(error) => return Err(error),
                 Ok(false) => return Ok(None),
-                Ok(true) => return Ok(Some(String::from_utf8(lines.line().to_vec()).unwrap())),
+                Ok(true) => {
+                    let PaddedLine { padded, length } = lines.padded_line();
+                    assert!(matches!(padded[length], b'\r' | b'\n'));
+                    return Ok(Some(String::from_utf8(lines.line().to_vec()).unwrap()));
+                }
             }
         }
     }
@@ -357,11 +404,11 @@ mod tests {
     #[test]
     fn the_buffer_grows_with_a_long_line_and_lines_behind_it_use_it_again() {
         let mut lines = tiny("0123456789\nab\ncd\n");
-        assert_eq!(lines.buffer.len(), 4);
+        assert_eq!(lines.capacity(), 4);
         assert_eq!(next(&mut lines), Ok(Some("0123456789".to_owned())));
-        assert_eq!(lines.buffer.len(), 16);
+        assert_eq!(lines.capacity(), 16);
         assert_eq!(texts(&mut lines), ["ab", "cd"]);
-        assert_eq!(lines.buffer.len(), 16);
+        assert_eq!(lines.capacity(), 16);
     }
 
     #[test]
@@ -498,7 +545,7 @@ mod tests {
             assert_eq!(next(&mut lines), Ok(Some("a".to_owned())));
             assert_eq!(next(&mut lines), Err(LineError::TooLong));
             assert_eq!((lines.line(), lines.number()), (&b""[..], 2));
-            assert_eq!(lines.buffer.len(), TINY.block);
+            assert_eq!(lines.capacity(), TINY.block);
             assert_eq!(all(&mut lines), [(3, String::new()), (4, "b".to_owned())], "{length}");
         }
     }

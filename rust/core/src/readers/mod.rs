@@ -28,6 +28,7 @@ mod svmlight;
 mod swar;
 mod time;
 mod vw;
+mod window;
 mod words;
 
 use std::fmt;

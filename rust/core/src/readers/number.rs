@@ -7,7 +7,8 @@
 //! [`longer`] reads the rest eight digits at a time, and `decimal.rs` rounds.
 
 use crate::readers::decimal;
-use crate::readers::swar::{count_digits, eight_bytes, read_digits};
+use crate::readers::swar::{count_digits, eight_bytes, read_digits, read_two};
+use crate::readers::window::Window;
 
 const POWERS_OF_TEN: [u64; 9] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
@@ -26,17 +27,15 @@ pub struct ParsedNumber {
 }
 
 /// The finite number that starts at `at`, if it is quickly read and in the spelling of JSON: no
-/// plus, no zeros in front, digits on both sides of the point, not `-0`. `ends` says which byte may follow
-/// it; none is the end of the text.
+/// plus, no zeros in front, digits on both sides of the point, not `-0`. `ends` says whether it may end at a
+/// byte and a place. The text goes on behind the number for a window at least.
 #[inline(always)]
 pub fn json_number(
     text: &[u8],
     at: usize,
-    ends: impl Fn(Option<u8>) -> bool,
+    ends: impl Fn(u8, usize) -> bool,
 ) -> Option<ParsedNumber> {
-    let Some(near) = text.get(at..).and_then(<[u8]>::first_chunk::<16>) else {
-        return near_end(text, at).filter(|number| ends(text.get(number.end).copied()));
-    };
+    let near: &[u8; 16] = text.get(at..)?.first_chunk()?;
     let negative = usize::from(near[0] == b'-');
     let unsigned = near[negative..].first_chunk::<15>()?;
     let (first, next) = (unsigned[0].wrapping_sub(b'0'), unsigned[1]);
@@ -47,7 +46,7 @@ pub fn json_number(
         // With a sign or without, only decimals follow from the fourth byte on: their end is found
         // without waiting for the sign.
         let count = count_digits(eight_bytes(near, 3)) as usize;
-        if count < 8 && ends(Some(near[count + 3])) {
+        if count < 8 && ends(near[count + 3], at + count + 3) {
             let decimals = count + 1 - negative;
             let digits = u64::from(first) * POWERS_OF_TEN[decimals]
                 + read_digits(eight_bytes(unsigned, 2), decimals as u32);
@@ -56,9 +55,9 @@ pub fn json_number(
         }
         if count == 8 {
             let number = many_decimals(text, at + negative, negative == 1)?;
-            return ends(text.get(number.end).copied()).then_some(number);
+            return ends(*text.get(number.end)?, number.end).then_some(number);
         }
-    } else if ends(Some(next)) {
+    } else if ends(next, at + negative + 1) {
         if negative == 1 && first == 0 {
             return None; // formats differ in what an integer -0 is
         }
@@ -66,16 +65,7 @@ pub fn json_number(
         return Some(ParsedNumber { value, end: at + negative + 1 });
     }
     let number = longer(text, at + negative, negative == 1, u64::from(first))?;
-    ends(text.get(number.end).copied()).then_some(number)
-}
-
-/// As [`json_number`], for a number among the last bytes of the text.
-#[inline(never)]
-fn near_end(text: &[u8], at: usize) -> Option<ParsedNumber> {
-    let negative = text.get(at) == Some(&b'-');
-    let start = at + usize::from(negative);
-    let first = text.get(start).filter(|byte| byte.is_ascii_digit())?;
-    longer(text, start, negative, u64::from(first - b'0'))
+    ends(*text.get(number.end)?, number.end).then_some(number)
 }
 
 /// As [`json_number`], for any number of digits or an exponent, from its `first` digit on.
@@ -103,15 +93,26 @@ fn longer(text: &[u8], at: usize, negative: bool, first: u64) -> Option<ParsedNu
 /// As [`longer`], for a digit behind which a point and at least eight decimals are known to stand.
 #[inline(never)]
 fn many_decimals(text: &[u8], at: usize, negative: bool) -> Option<ParsedNumber> {
-    let (first, decimals) = (text[at] - b'0', at + 2);
-    let digits = u64::from(first) * POWERS_OF_TEN[8] + read_digits(eight_bytes(text, decimals), 8);
-    let (digits, end) = unsigned_integer(text, decimals + 8, digits)?;
-    scaled(text, end, negative, digits, (end - decimals) as i32)
+    let window = Window::of(text, at)?;
+    let first = u64::from(window.byte(0) - b'0');
+    let end = window.others::<2>(2).trailing_zeros();
+    let decimals = end - 2;
+    if !(9..19).contains(&decimals) {
+        return longer(text, at, negative, first);
+    }
+    let count = (decimals - 8).min(8);
+    let [high, low] = read_two([window.eight(2), window.eight(10)], [8, count]);
+    let mut digits = (first * POWERS_OF_TEN[8] + high) * POWERS_OF_TEN[count as usize] + low;
+    if decimals > 16 {
+        let rest = decimals - 16;
+        digits = digits * POWERS_OF_TEN[rest as usize] + read_digits(window.eight(18), rest);
+    }
+    scaled(text, at + end as usize, negative, digits, decimals as i32)
 }
 
 /// The number `digits / 10^decimals`, times ten to the power of the exponent that may stand at
 /// `end`.
-#[inline]
+#[inline(always)]
 fn scaled(
     text: &[u8],
     mut end: usize,
@@ -183,11 +184,12 @@ pub fn integer(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::readers::lines::padded;
     use crate::storage::rng::Generator;
 
     /// Whether a number is over where this follows.
-    fn is_over(next: Option<u8>) -> bool {
-        !matches!(next, Some(b'0'..=b'9' | b'.' | b'e' | b'E'))
+    fn is_over(next: u8, _: usize) -> bool {
+        !matches!(next, b'0'..=b'9' | b'.' | b'e' | b'E')
     }
 
     #[test]
@@ -237,12 +239,12 @@ mod tests {
     /// That a number is read as the standard library reads it, with nothing or something behind.
     fn check(text: &str) {
         let expected: f64 = text.parse().unwrap();
-        let padded = format!("{text}, 12345678");
-        for text in [text, &padded] {
+        let followed = format!("{text}, 12345678");
+        for text in [text, &followed] {
             let (value, length) = leading(text.as_bytes()).unwrap();
             assert_eq!(value.to_bits(), expected.to_bits(), "{text}");
-            assert_eq!(length, padded.len() - ", 12345678".len(), "{text}");
-            if let Some(found) = json_number(text.as_bytes(), 0, is_over) {
+            assert_eq!(length, followed.len() - ", 12345678".len(), "{text}");
+            if let Some(found) = json_number(&padded(text), 0, is_over) {
                 assert_eq!((found.value.to_bits(), found.end), (value.to_bits(), length), "{text}");
             }
         }
@@ -301,12 +303,12 @@ mod tests {
         for _ in 0..10_000 {
             let value = 200.0 * (random.uniform() - 0.5);
             for text in [format!("{value}"), format!("{value:.6}"), format!("{value:.12e}")] {
-                assert!(json_number(text.as_bytes(), 0, is_over).is_some(), "{text}");
+                assert!(json_number(&padded(&text), 0, is_over).is_some(), "{text}");
             }
         }
         for text in ["0.1234567890123456789012", "1e300", "5e-324", "007", ".5", "5.", "+1", "nan"]
         {
-            assert!(json_number(text.as_bytes(), 0, is_over).is_none(), "{text}");
+            assert!(json_number(&padded(text), 0, is_over).is_none(), "{text}");
         }
     }
 

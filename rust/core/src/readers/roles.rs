@@ -154,12 +154,16 @@ impl Roles {
         }
     }
 
-    /// Whether a name must not be taken for that of a plain feature.
+    /// Whether a name of this length may be one that [`is_special`](Self::is_special).
     #[inline]
+    pub fn may_be_special(&self, length: usize) -> bool {
+        self.columns.raw | (self.special_lengths >> length.min(63) & 1 == 1)
+    }
+
+    /// Whether a name must not be taken for that of a plain feature.
+    #[inline(never)]
     pub fn is_special(&self, name: &[u8]) -> bool {
-        let may_be = self.special_lengths >> name.len().min(63) & 1 == 1;
-        self.columns.raw
-            || may_be && self.special.iter().any(|(special, ..)| special.as_bytes() == name)
+        self.columns.raw || self.special.iter().any(|(special, ..)| special.as_bytes() == name)
     }
 
     /// The role of a name that was met.

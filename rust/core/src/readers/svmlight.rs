@@ -6,6 +6,7 @@
 use memchr::memchr;
 
 use crate::event::Name;
+use crate::readers::lines::PaddedLine;
 use crate::readers::number::{ParsedNumber, integer, json_number, unsigned_integer, whole};
 use crate::readers::record::{NameRef, Record, is_blank, not_finite, number_label, shown, text};
 use crate::readers::swar::{count_digits, eight_bytes, read_digits};
@@ -13,11 +14,15 @@ use crate::readers::swar::{count_digits, eight_bytes, read_digits};
 /// Read a line: its text, or none if there is no event in it. The text is left empty if all names
 /// and values are plain numbers: no name points into it, and such a line need not be checked to be
 /// UTF-8.
-pub fn parse<'a>(bytes: &'a [u8], record: &mut Record) -> Result<Option<&'a str>, String> {
-    let (mut line, mut bytes) = ("", bytes);
+pub fn parse<'a>(
+    mut padded: PaddedLine<'a>,
+    record: &mut Record,
+) -> Result<Option<&'a str>, String> {
+    let (mut line, mut bytes) = ("", padded.line());
     if let Some(end) = memchr(b'#', bytes) {
         line = &text(bytes)?[..end];
         bytes = line.as_bytes();
+        padded.length = end;
     }
     let mut at = word_start(bytes, 0);
     if at == bytes.len() {
@@ -38,7 +43,7 @@ pub fn parse<'a>(bytes: &'a [u8], record: &mut Record) -> Result<Option<&'a str>
         at = word_start(bytes, word_end(bytes, at));
     }
     loop {
-        (at, last) = plain_features(bytes, at, last, record);
+        (at, last) = plain_features(padded, at, last, record);
         at = word_start(bytes, at);
         if at >= bytes.len() {
             return Ok(Some(line));
@@ -63,9 +68,11 @@ pub fn parse<'a>(bytes: &'a [u8], record: &mut Record) -> Result<Option<&'a str>
 /// Read features whose name and value are plain numbers, while the names rise above `last`. Where
 /// the first other feature starts, and the last name.
 #[inline(never)] // in the caller's code its loop would have too few registers
-fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (usize, i64) {
+fn plain_features(line: PaddedLine<'_>, at: usize, last: i64, record: &mut Record) -> (usize, i64) {
+    let bytes = line.padded;
     let (mut at, mut last, mut width) = (at, last, 8);
-    loop {
+    // What lies behind the line may look like a feature too.
+    while at < line.length {
         let eight = eight_bytes(bytes, at);
         // Most names have as many digits as the one before: with this guess the value is read
         // without waiting for the colon.
@@ -80,7 +87,7 @@ fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (u
         if number <= last {
             return (at, last);
         }
-        let ends = |next: Option<u8>| next.is_none_or(is_blank);
+        let ends = |next, end| is_blank(next) || end == line.length;
         let Some(ParsedNumber { value, end }) = json_number(bytes, start, ends) else {
             return (at, last);
         };
@@ -88,6 +95,7 @@ fn plain_features(bytes: &[u8], at: usize, last: i64, record: &mut Record) -> (u
         last = number;
         at = end + 1;
     }
+    (at, last)
 }
 
 /// The name of up to 15 digits that starts at a place, and where its colon stands.
@@ -152,6 +160,11 @@ mod tests {
             LineCase::event("-1.0\t7:1  8:2 # 9:3", "-1", "7=1 8=2"),
             LineCase::event("2.5 qid:3 1:1", "2.5", "1=1"),
             LineCase::event("0", "0", ""),
+            LineCase::event("1 1:0.5\r\n2:1 3:1", "1", "1=0.5"),
+            LineCase::event("1 1:0.5\n2:1 3:1", "1", "1=0.5"),
+            LineCase::event("1 1:0.5\n\n2:1 3:1", "1", "1=0.5"),
+            LineCase::event("1 1:5#6", "1", "1=5"),
+            LineCase::event("1 1:0.123456789#1", "1", "1=0.123456789"),
             LineCase::event("1:1 2:0", "none", "1=1 2=0"),
             LineCase::event("nan 1:nan 2:1", "none", "2=1"),
             LineCase::event("1 rain:1 10:30:2 -4:1 007:2", "1", "'rain'=1 '10:30'=2 -4=1 7=2"),
@@ -166,6 +179,7 @@ mod tests {
             LineCase::refused("1 1:", "expected name:value, value a number, got '1:'."),
             LineCase::refused("1 :1", "expected name:value, value a number, got ':1'."),
             LineCase::refused("1 1:2x 3:1", "got '1:2x'."),
+            LineCase::refused("1 1:2\r3 5:6", "got '1:2\\r3'."),
             LineCase::refused("1 2:inf", "feature 2 must be a finite number, got inf."),
             LineCase::refused("1 a:-1e999", "feature 'a' must be a finite number, got -inf."),
             LineCase::refused("1 2:1 2:1", "feature 2 appears twice."),

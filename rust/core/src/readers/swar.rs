@@ -1,5 +1,8 @@
 //! Eight bytes of text in one machine word, looked at all at once (SWAR: SIMD within a register).
 
+use bytemuck::cast;
+use wide::{i16x8, u8x16, u16x8};
+
 /// The eight bytes from `at` on, the first of them in the lowest bits; zeros stand for those behind
 /// the end.
 #[inline(always)]
@@ -22,13 +25,6 @@ pub const fn repeated(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-/// Marks the bytes that are 0 by their highest bit. Only the first mark is certain: a byte of 1
-/// behind a 0 may be marked as well.
-#[inline]
-pub fn zero_bytes(eight: u64) -> u64 {
-    eight.wrapping_sub(repeated(1)) & !eight & repeated(0x80)
-}
-
 /// How many of the eight bytes are decimal digits before the first that is not.
 #[inline]
 pub fn count_digits(eight: u64) -> u32 {
@@ -46,6 +42,17 @@ pub fn read_digits(eight: u64, count: u32) -> u64 {
     let twos = digits.wrapping_mul(1 + (10 << 8)) >> 8 & 0x00ff_00ff_00ff_00ff;
     let fours = twos.wrapping_mul(1 + (100 << 16)) >> 16 & 0x0000_ffff_0000_ffff;
     fours.wrapping_mul(1 + (10_000 << 32)) >> 32
+}
+
+/// The numbers that the first digits of two words write, from 1 to 8 digits each: as [`read_digits`], both at
+/// once.
+#[inline]
+pub fn read_two(words: [u64; 2], counts: [u32; 2]) -> [u64; 2] {
+    let aligned = [0, 1].map(|i| words[i].wrapping_shl(64 - 8 * counts[i])); // zeros in front
+    let digits: u16x8 = cast(cast::<_, u8x16>(aligned).saturating_sub(u8x16::splat(b'0')));
+    let twos = (digits & u16x8::splat(0xff)) * u16x8::splat(10) + (digits >> 8);
+    let fours = cast::<_, i16x8>(twos).dot(i16x8::new([100, 1, 100, 1, 100, 1, 100, 1]));
+    cast::<_, [u64; 2]>(fours).map(|fours| fours.wrapping_mul(1 + (10_000 << 32)) >> 32)
 }
 
 #[cfg(test)]
@@ -80,17 +87,17 @@ mod tests {
     }
 
     #[test]
-    fn the_first_zero_byte_is_found_wherever_it_stands() {
-        for at in 0..8 {
-            for others in [1, 7, 0x7f, 0x80, 0xff] {
-                let mut bytes = [others; 8];
-                bytes[at] = 0;
-                let marks = zero_bytes(u64::from_le_bytes(bytes));
-                assert_eq!(marks.trailing_zeros() as usize / 8, at, "{bytes:?}");
+    fn two_numbers_are_read_at_once() {
+        let text = "1234567890123456";
+        let words = [0, 8].map(|at| eight_bytes(text.as_bytes(), at));
+        for first in 1..=8 {
+            for second in 1..=8 {
+                let expected = [&text[..first], &text[8..8 + second]].map(|x| x.parse().unwrap());
+                let counts = [first as u32, second as u32];
+                assert_eq!(read_two(words, counts), expected, "{counts:?}");
             }
         }
-        for byte in 1..=u8::MAX {
-            assert_eq!(zero_bytes(repeated(byte)), 0, "{byte}");
-        }
+        let bounded = [b"99999999", b"99x99999"].map(|eight| u64::from_le_bytes(*eight));
+        assert_eq!(read_two(bounded, [8, 2]), [99_999_999, 99]);
     }
 }

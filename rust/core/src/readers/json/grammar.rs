@@ -1,6 +1,6 @@
 //! The grammar of JSON as far as a line of events needs it: strings, scalars, and what errors say.
 
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 
 use crate::readers::number::leading;
 use crate::readers::record::{NameRef, shown};
@@ -12,12 +12,15 @@ pub struct JsonCursor<'a> {
     pub at: usize,
     /// Whether there are control characters in the line; if not, strings need not look for them.
     pub has_control: bool,
+    /// Whether there may be escapes in its strings.
+    pub has_escape: bool,
 }
 
 impl<'a> JsonCursor<'a> {
     pub fn new(line: &'a str) -> Self {
         let has_control = line.bytes().fold(u8::MAX, u8::min) < b' ';
-        Self { line, at: 0, has_control }
+        let has_escape = memchr(b'\\', line.as_bytes()).is_some();
+        Self { line, at: 0, has_control, has_escape }
     }
 
     /// The next byte that is not blank, and go there.

@@ -17,11 +17,13 @@
 //! makes the next pause four times as long, and each line that goes well (the one that is learned
 //! among them) half as long.
 
-use crate::readers::fingerprint::Fingerprint;
+use crate::readers::window::Window;
 
 /// So many columns are given at most. A key that is learned again has a new one, so that they may
 /// run out.
 const MOST_COLUMNS: usize = 1 << 16;
+/// So many bytes of a key are compared at once.
+const FIRST: usize = u128::BITS as usize / 8;
 /// So many keys may be missing between two.
 const MOST_MISSING: usize = 4;
 /// After a failure the next pause has from 4 to 4,096 lines; the line that is learned then halves
@@ -54,7 +56,10 @@ pub struct KeyPredictor {
 /// A key of the model line.
 #[derive(Clone, Copy)]
 struct ExpectedKey {
-    fingerprint: Fingerprint,
+    /// The first bytes of its spelling.
+    first: u128,
+    /// The bits of `first` that belong to it, if it is shorter.
+    mask: u128,
     /// Its spelling is `spellings[start..end]`.
     start: usize,
     end: usize,
@@ -107,13 +112,14 @@ impl KeyPredictor {
     }
 
     /// The key that starts at a place, if it is expected there. One that the end of the line cuts
-    /// off is not found: zeros stand for what is missing, and a key has none.
-    #[inline]
+    /// off is not found: a line end follows, and a key has none.
+    #[inline(always)]
     pub fn find(&mut self, line: &[u8], at: usize) -> Option<FoundKey> {
+        let first = Window::of(line, at)?.sixteen();
         for (i, key) in self.model[self.next..].iter().take(MOST_MISSING + 1).enumerate() {
             let end = at + key.end - key.start;
-            if Fingerprint::of(line, at as u32, end as u32) == key.fingerprint
-                && (key.fingerprint.is_all()
+            if (first ^ key.first) & key.mask == 0
+                && (end - at <= FIRST
                     || line.get(at..end) == self.spellings.get(key.start..key.end))
             {
                 self.next += i + 1;
@@ -135,13 +141,18 @@ impl KeyPredictor {
         let KeySpan { start, name_end, value_start } = key;
         let column = self.names.len() as u32;
         self.names.push(line[start + 1..name_end].to_owned());
+        let spelling = &line.as_bytes()[start..value_start];
+        let mut first = [0; FIRST];
+        let count = spelling.len().min(FIRST);
+        first[..count].copy_from_slice(&spelling[..count]);
         self.model.push(ExpectedKey {
-            fingerprint: Fingerprint::of(line.as_bytes(), start as u32, value_start as u32),
+            first: u128::from_le_bytes(first),
+            mask: u128::MAX >> (8 * (FIRST - count)),
             start: self.spellings.len(),
             end: self.spellings.len() + value_start - start,
             column,
         });
-        self.spellings.extend_from_slice(&line.as_bytes()[start..value_start]);
+        self.spellings.extend_from_slice(spelling);
         self.next += 1;
         self.hits += 1;
         Some(column)
@@ -151,6 +162,7 @@ impl KeyPredictor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::readers::lines::padded;
 
     /// What became of a key.
     #[derive(Debug, PartialEq)]
@@ -164,9 +176,9 @@ mod tests {
     /// Ask for every key of a line such as `"a":"b": "c":`.
     fn read(keys: &mut KeyPredictor, line: &str) -> Vec<KeyFate> {
         keys.begin_line();
-        let (mut fates, mut at) = (Vec::new(), 0);
+        let (padded, mut fates, mut at) = (padded(line), Vec::new(), 0);
         while at < line.len() {
-            if let Some(found) = keys.find(line.as_bytes(), at) {
+            if let Some(found) = keys.find(&padded, at) {
                 fates.push(Found(found.column));
                 at = found.value_start;
                 continue;
@@ -271,7 +283,7 @@ mod tests {
             }
             for j in 0..3 {
                 let text = format!("\"{i}-{j}\":");
-                if keys.find(text.as_bytes(), 0).is_none() {
+                if keys.find(&padded(&text), 0).is_none() {
                     let span =
                         KeySpan { start: 0, name_end: text.len() - 2, value_start: text.len() };
                     keys.learn(&text, span);
@@ -332,8 +344,9 @@ mod tests {
             keys.learn(key, span);
             for length in 0..key.len() {
                 keys.begin_line();
-                assert_eq!(keys.find(&key.as_bytes()[..length], 0), None, "{length}");
-                assert_eq!(keys.find(key.as_bytes(), length + 1), None, "{length}");
+                let cut_off = padded(&key[..length]);
+                assert_eq!(keys.find(&cut_off, 0), None, "{length}");
+                assert_eq!(keys.find(&cut_off, length), None, "{length}");
             }
         }
     }

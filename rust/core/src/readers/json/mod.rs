@@ -17,6 +17,7 @@ use crate::readers::columns::Role;
 use crate::readers::json::grammar::{JsonCursor, JsonStr, Scalar};
 use crate::readers::json::key_predictor::KeyPredictor;
 use crate::readers::json::plain_members::read_plain_members;
+use crate::readers::lines::PaddedLine;
 use crate::readers::number::integer;
 use crate::readers::record::{Id, NameRef, Record, not_finite, number_label, shown};
 use crate::readers::roles::{Cell, Roles};
@@ -24,6 +25,7 @@ use crate::readers::roles::{Cell, Roles};
 /// Read a line; false if there is no event in it.
 pub fn parse(
     line: &str,
+    padded: PaddedLine<'_>,
     roles: &mut Roles,
     keys: &mut KeyPredictor,
     record: &mut Record,
@@ -37,7 +39,7 @@ pub fn parse(
     record.may_repeat = true;
     if !cursor.skip(b'}') {
         keys.begin_line();
-        members(&mut cursor, roles, keys, record)?;
+        members(padded, &mut cursor, roles, keys, record)?;
     }
     match cursor.peek() {
         None => Ok(true),
@@ -47,6 +49,7 @@ pub fn parse(
 
 /// Read the members of an object that has some, and its closing brace.
 fn members(
+    padded: PaddedLine<'_>,
     cursor: &mut JsonCursor<'_>,
     roles: &mut Roles,
     keys: &mut KeyPredictor,
@@ -54,7 +57,7 @@ fn members(
 ) -> Result<(), String> {
     let line = cursor.line;
     let mut met = [false; 4]; // roles that one field has
-    while cursor.has_control || !read_plain_members(cursor, roles, keys, record) {
+    while cursor.has_control || !read_plain_members(padded, cursor, roles, keys, record) {
         cursor.expect(b'"', "a name between quotes")?;
         let key = cursor.string(&mut record.texts)?;
         cursor.expect(b':', "a colon")?;
@@ -251,6 +254,16 @@ mod tests {
                 "expected a comma or a closing brace, got the end of the line.",
             ),
             LineCase::refused(r#"{"a""#, "expected a colon, got the end of the line."),
+            LineCase::refused("{\"a\n\":1}", "expected a closing quote, got the end of the line."),
+            LineCase::refused("{\"a\":\n1}", "the value of 'a', got the end of the line."),
+            LineCase::refused(
+                "{\"a\":1\n}",
+                "expected a comma or a closing brace, got the end of the line.",
+            ),
+            LineCase::refused(
+                "{\"a\":1,\n\"b\":1}",
+                "expected a name between quotes, got the end of the line.",
+            ),
             LineCase::refused(r#"{"a"#, "expected a closing quote, got the end of the line."),
             LineCase::refused(
                 r#"{"a":1,}"#,

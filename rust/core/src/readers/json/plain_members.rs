@@ -4,37 +4,42 @@
 //! Whatever has another form (a label, an id, a text, an escape, more than one blank) is left to
 //! the grammar, from where it starts; so nothing here can be an error.
 
+use memchr::memchr;
+
 use crate::readers::json::grammar::JsonCursor;
 use crate::readers::json::key_predictor::{FoundKey, KeyPredictor, KeySpan};
+use crate::readers::lines::PaddedLine;
 use crate::readers::number::{ParsedNumber, json_number};
 use crate::readers::record::{NameRef, Record};
 use crate::readers::roles::Roles;
-use crate::readers::swar::{eight_bytes, repeated, zero_bytes};
+use crate::readers::window::Window;
 
 /// Read plain members from where one may start. If true, the cursor stands on the closing brace,
 /// else where a member of another form starts.
 pub fn read_plain_members(
+    line: PaddedLine<'_>,
     cursor: &mut JsonCursor<'_>,
     roles: &Roles,
     keys: &mut KeyPredictor,
     record: &mut Record,
 ) -> bool {
     if keys.is_paused() {
-        read_members::<false>(cursor, roles, keys, record)
+        read_members::<false>(line, cursor, roles, keys, record)
     } else {
-        read_members::<true>(cursor, roles, keys, record)
+        read_members::<true>(line, cursor, roles, keys, record)
     }
 }
 
 /// The same for a line whose keys are predicted, or not.
 #[inline(never)] // in the caller's code its loop would have too few registers
 fn read_members<const PREDICT: bool>(
+    line: PaddedLine<'_>,
     cursor: &mut JsonCursor<'_>,
     roles: &Roles,
     keys: &mut KeyPredictor,
     record: &mut Record,
 ) -> bool {
-    let bytes = cursor.line.as_bytes();
+    let bytes = line.padded;
     let (mut before_key, mut before_value) = (BlankGuess::default(), BlankGuess::default());
     let mut at = cursor.at;
     let closed = loop {
@@ -43,8 +48,14 @@ fn read_members<const PREDICT: bool>(
         let (name, value_start) = if let Some(FoundKey { column, value_start }) = expected {
             (NameRef::Column(column), value_start)
         } else {
-            let Some(name_end) = plain_key_end(bytes, start) else { break false };
-            if roles.is_special(&bytes[start + 1..name_end]) {
+            let Some(name_end) = plain_key_end(line, start) else { break false };
+            // Both are rare, and their calls must not take the registers of this loop.
+            if cursor.has_escape && is_escaped(bytes, start, name_end) {
+                break false;
+            }
+            if roles.may_be_special(name_end - start - 1)
+                && roles.is_special(&bytes[start + 1..name_end])
+            {
                 break false;
             }
             let value_start = before_value.skip(bytes, name_end + 2);
@@ -56,7 +67,7 @@ fn read_members<const PREDICT: bool>(
             let in_line = NameRef::Line { start: start as u32 + 1, end: name_end as u32 };
             (learned.map_or(in_line, NameRef::Column), value_start)
         };
-        let ends = |next| matches!(next, Some(b',' | b'}'));
+        let ends = |next, _| matches!(next, b',' | b'}');
         let Some(ParsedNumber { value, end }) = json_number(bytes, value_start, ends) else {
             break false;
         };
@@ -96,45 +107,51 @@ fn count_blanks(bytes: &[u8], at: usize) -> usize {
     usize::from(bytes.get(at) == Some(&b' '))
 }
 
-/// The closing quote of the key that starts at a place; none if there are escapes in it or no colon
-/// right behind it.
-#[inline]
-fn plain_key_end(bytes: &[u8], start: usize) -> Option<usize> {
-    if bytes.get(start) != Some(&b'"') {
+/// The closing quote of the key that starts at a place; none if there is no key or no colon right behind it.
+/// There may be escapes in it.
+#[inline(always)]
+fn plain_key_end(line: PaddedLine<'_>, start: usize) -> Option<usize> {
+    let window = Window::of(line.padded, start)?;
+    if window.byte(0) != b'"' {
         return None;
     }
-    let mut end = start + 1;
-    let marks = loop {
-        let eight = eight_bytes(bytes, end);
-        let marks = zero_bytes(eight ^ repeated(b'"')) | zero_bytes(eight ^ repeated(b'\\'));
-        if marks != 0 {
-            break marks;
-        }
-        end += 8;
-        if end >= bytes.len() {
-            return None;
-        }
+    let end = match window.equal_to::<2>(b'"', 1).trailing_zeros() as usize {
+        64 => long_key_end(line, start)?,
+        length => start + length,
     };
-    end += marks.trailing_zeros() as usize / 8;
-    (bytes.get(end..end + 2) == Some(b"\":")).then_some(end)
+    (end < line.length && line.padded[end + 1] == b':').then_some(end)
+}
+
+#[cold]
+#[inline(never)]
+fn is_escaped(bytes: &[u8], start: usize, name_end: usize) -> bool {
+    memchr(b'\\', &bytes[start..name_end]).is_some()
+}
+
+#[cold]
+#[inline(never)]
+fn long_key_end(line: PaddedLine<'_>, start: usize) -> Option<usize> {
+    Some(start + 1 + memchr(b'"', line.padded.get(start + 1..line.length)?)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::readers::columns::Columns;
+    use crate::readers::lines::padded;
 
     #[test]
     fn a_key_ends_at_its_quote_if_a_colon_follows() {
-        for name in
-            ["", "a", "sensor", "sensor-", "sensor-1", "sensor-12", "ä", "many letters: {,}"]
+        for name in ["", "a", "sensor", "sensor-12", "ä", "many letters: {,}", &"long ".repeat(30)]
         {
             let line = format!("{{\"{name}\":1}}");
-            assert_eq!(plain_key_end(line.as_bytes(), 1), Some(2 + name.len()), "{line}");
+            let found = plain_key_end(PaddedLine { padded: &padded(&line), length: line.len() }, 1);
+            assert_eq!(found, Some(2 + name.len()), "{line}");
         }
-        for line in ["", "a", "\"", "\"a", "\"a\"", "\"a\" :1", "\"a\\\"\":1", "\"aaaaaaaaaaaaaaaa"]
-        {
-            assert_eq!(plain_key_end(line.as_bytes(), 0), None, "{line}");
+        let long = format!("\"{}", "a".repeat(99));
+        for line in ["", "a", "\"", "\"a", "\"a\"", "\"a\" :1", "\"a\\\"\":1", &long] {
+            let found = plain_key_end(PaddedLine { padded: &padded(line), length: line.len() }, 0);
+            assert_eq!(found, None, "{line}");
         }
     }
 
@@ -149,7 +166,9 @@ mod tests {
             (r#""a":1,"b":02}"#, r#""b":02}"#),
             (r#""a":1,"b":2"#, r#""b":2"#),
             (r#""a":1,"#, ""),
+            (r#""a":1,"b\t":2}"#, r#""b\t":2}"#),
         ] {
+            let padded = padded(line);
             for lines in 1..4 {
                 let (mut keys, mut record) = (KeyPredictor::default(), Record::default());
                 let mut cursor = JsonCursor::new(line);
@@ -157,8 +176,10 @@ mod tests {
                     keys.begin_line();
                     record.clear();
                     cursor.at = 0;
-                    let closed = read_plain_members(&mut cursor, &roles, &mut keys, &mut record);
-                    assert_eq!((closed, &line[cursor.at..]), (rest == "}", rest), "{line}");
+                    let line = PaddedLine { padded: &padded, length: line.len() };
+                    let closed =
+                        read_plain_members(line, &mut cursor, &roles, &mut keys, &mut record);
+                    assert_eq!((closed, &cursor.line[cursor.at..]), (rest == "}", rest), "{rest}");
                 }
                 assert_eq!(record.features.len(), if rest == "}" { 2 } else { 1 }, "{line}");
             }
