@@ -26,8 +26,8 @@ use crate::label::{label_to_python, read_given_label, read_label};
 use crate::learned_features::LearnedFeatures;
 use crate::lock::{HeldLearner, LearnerLock, LockedLearner};
 use crate::name::{KeptNames, name_to_python, presence_name};
+use crate::read_ahead::{is_worth_a_thread, read_ahead};
 use crate::register::{FindingParts, Register, findings_to_python};
-use crate::sweep::{is_worth_a_thread, read_ahead};
 
 type Rounds<'py> = Bound<'py, PyArray1<i64>>;
 type FeatureColumns<'py> = (

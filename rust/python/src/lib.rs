@@ -22,6 +22,7 @@ mod lock;
 mod messages;
 mod name;
 mod name_cache;
+mod read_ahead;
 mod record_batches;
 mod register;
 mod replica;
