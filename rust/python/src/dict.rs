@@ -22,51 +22,45 @@ pub enum PlainValue<'a, 'py> {
     Text(Borrowed<'a, 'py, PyString>),
 }
 
-/// A name that can be read without running Python code.
+/// A name that can be read without running Python code, and its object.
 #[derive(Clone, Copy)]
-pub enum PlainName<'a, 'py> {
-    Text(Borrowed<'a, 'py, PyString>, &'a str),
-    Number(i64),
+pub struct PlainName<'a, 'py> {
+    pub name: Name<'a>,
+    object: Borrowed<'a, 'py, PyAny>,
 }
 
 impl<'a, 'py> PlainName<'a, 'py> {
     /// The name that an object is; none for what [`crate::name::read_name`] has to look at.
-    pub fn of(name: Borrowed<'a, 'py, PyAny>) -> Option<Self> {
-        if let Ok(text) = name.cast::<PyString>() {
+    pub fn of(object: Borrowed<'a, 'py, PyAny>) -> Option<Self> {
+        // SAFETY: the object is alive for 'a.
+        if let Some(text) = unsafe { scalars::ascii_in(object.as_ptr()) } {
+            return Some(Self { name: Name::Text(text), object });
+        }
+        if let Ok(text) = object.cast::<PyString>() {
             let read = std::ptr::from_ref(text.to_str().ok()?);
             // SAFETY: a text keeps its bytes where they are as long as it is alive, which it is for 'a.
-            return Some(Self::Text(text, unsafe { &*read }));
+            return Some(Self { name: Name::Text(unsafe { &*read }), object });
         }
-        name.cast_exact::<PyInt>().ok()?.extract().ok().map(Self::Number)
+        let number = object.cast_exact::<PyInt>().ok()?.extract().ok()?;
+        Some(Self { name: Name::Number(number), object })
     }
 
-    pub fn name(self) -> Name<'a> {
-        match self {
-            Self::Text(_, text) => Name::Text(text),
-            Self::Number(number) => Name::Number(number),
-        }
-    }
-
-    /// The object, if it is a text, so that it can be recognized when it comes again.
-    pub fn object(self) -> Option<Borrowed<'a, 'py, PyString>> {
-        match self {
-            Self::Text(object, _) => Some(object),
-            Self::Number(_) => None,
-        }
+    /// The object, so that it can be recognized when it comes again. None of a subclass: it may be anything
+    /// beside.
+    pub fn object(self) -> Option<Borrowed<'a, 'py, PyAny>> {
+        let is_text = || self.object.is_exact_instance_of::<PyString>();
+        (matches!(self.name, Name::Number(_)) || is_text()).then_some(self.object)
     }
 
     pub fn to_key(self) -> EventKey {
-        match self {
-            Self::Text(object, _) => EventKey::Text(object.to_owned().unbind()),
-            Self::Number(number) => EventKey::Number(number),
+        match (self.name, self.object.cast::<PyString>()) {
+            (Name::Text(_), Ok(text)) => EventKey::Text(text.to_owned().unbind()),
+            (Name::Text(text), Err(_)) => {
+                EventKey::Text(PyString::new(self.object.py(), text).unbind())
+            }
+            (Name::Number(number), _) => EventKey::Number(number),
         }
     }
-}
-
-/// Whether somebody beside the dict that an object came from holds it.
-pub fn is_held_elsewhere(object: Borrowed<'_, '_, PyString>) -> bool {
-    // SAFETY: the object is alive.
-    unsafe { ffi::Py_REFCNT(object.as_ptr()) > 1 }
 }
 
 /// Gets the items of a dict, one after the other.
@@ -74,18 +68,24 @@ pub trait ItemVisitor<'py> {
     /// A name that comes soon: memory can be prefetched. The pointer must not be read.
     fn ahead(&self, name: *const ffi::PyObject);
 
-    /// The next item; false ends the reading. Must not run Python code: that could change the dict.
-    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> bool;
+    /// The next item; what it adds to a sum, such as that of the squares. None ends the reading. Must not run
+    /// Python code: that could change the dict.
+    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> Option<f64>;
 }
 
 /// Items whose memory is prefetched before the first of them is read: names and values are scattered.
 const AHEAD: usize = 32;
 
-/// Visit the items of a dict in their order. False if the visitor said so, or at a value that is none of
-/// [`PlainValue`]: it is infinite, of another type, or beyond the floats.
-pub fn visit_items<'py>(dict: &Bound<'py, PyDict>, visitor: &mut impl ItemVisitor<'py>) -> bool {
+/// Visit the items of a dict in their order: the sum of what they add. None if the visitor said so, or at a value that
+/// is none of [`PlainValue`]: it is infinite, of another type, or beyond the floats.
+#[inline]
+pub fn visit_items<'py>(
+    dict: &Bound<'py, PyDict>,
+    visitor: &mut impl ItemVisitor<'py>,
+) -> Option<f64> {
     let mut items = DictItems { dict: dict.as_ptr(), position: 0 };
     let mut pointers = [const { MaybeUninit::uninit() }; AHEAD];
+    let mut sum = 0.0; // here, where it stays in a register
     loop {
         let mut count = 0;
         while count < AHEAD {
@@ -101,15 +101,12 @@ pub fn visit_items<'py>(dict: &Bound<'py, PyDict>, visitor: &mut impl ItemVisito
             // SAFETY: so many were written, and name and value are alive, because the unchanged dict holds them.
             let (name, value) = unsafe {
                 let (name, value) = pointers.assume_init();
-                let Some(value) = plain_value(dict.py(), value) else { return false };
-                (Borrowed::from_ptr(dict.py(), name), value)
+                (Borrowed::from_ptr(dict.py(), name), plain_value(dict.py(), value)?)
             };
-            if !visitor.visit(name, value) {
-                return false;
-            }
+            sum += visitor.visit(name, value)?;
         }
         if count < AHEAD {
-            return true;
+            return Some(sum);
         }
     }
 }

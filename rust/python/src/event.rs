@@ -19,8 +19,12 @@ pub struct PyEvent {
     pub texts: Vec<TextValue>,
 }
 
-/// Objects of an event, which nobody needs any more.
-type Objects = (Vec<(u32, EventKey)>, Vec<TextValue>);
+/// Objects of an event.
+pub struct EventObjects {
+    /// Names by position.
+    pub kept: Vec<(u32, EventKey)>,
+    pub texts: Vec<TextValue>,
+}
 
 /// A text that an event gave as a value; as a feature it is part of the name of an indicator.
 pub struct TextValue {
@@ -40,7 +44,7 @@ pub trait FindId<'py> {
     }
 
     /// The id of a name whose object was not recalled, or `UNKNOWN`: then the event keeps the name.
-    fn find(&mut self, _name: Name<'_>, _object: Option<Borrowed<'_, 'py, PyString>>) -> FeatureId {
+    fn find(&mut self, _name: Name<'_>, _object: Option<Borrowed<'_, 'py, PyAny>>) -> FeatureId {
         UNKNOWN
     }
 
@@ -57,11 +61,12 @@ impl FindId<'_> for NoIds {}
 
 impl PyEvent {
     /// Take the objects out of it, if it holds any.
-    pub fn take_objects(&mut self) -> Option<Objects> {
+    pub fn take_objects(&mut self) -> Option<Box<EventObjects>> {
         if self.kept.is_empty() && self.texts.is_empty() {
             return None;
         }
-        Some((std::mem::take(&mut self.kept), std::mem::take(&mut self.texts)))
+        let (kept, texts) = (std::mem::take(&mut self.kept), std::mem::take(&mut self.texts));
+        Some(Box::new(EventObjects { kept, texts }))
     }
 
     /// Read a mapping from feature name to value; all names are kept.
@@ -85,9 +90,10 @@ impl PyEvent {
         self.kept.clear();
         self.texts.clear();
         let mut reader = DictReader { event: self, finder, joined: String::new() };
-        let plain = visit_items(dict, &mut reader);
+        let Some(squared_norm) = visit_items(dict, &mut reader) else { return false };
+        self.buffer.squared_norm = squared_norm;
         self.buffer.known = self.kept.is_empty();
-        plain && (self.texts.is_empty() || !self.has_repeats(dict.py(), finder))
+        self.texts.is_empty() || !self.has_repeats(dict.py(), finder)
     }
 
     /// Whether an indicator has the name of another feature.
@@ -123,8 +129,8 @@ impl<'py, F: FindId<'py>> ItemVisitor<'py> for DictReader<'_, F> {
         self.finder.ahead(name);
     }
 
-    #[inline]
-    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> bool {
+    #[inline(always)]
+    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> Option<f64> {
         let value = match value {
             PlainValue::Number(value) => value,
             PlainValue::Absent => return self.skip(name),
@@ -134,42 +140,42 @@ impl<'py, F: FindId<'py>> ItemVisitor<'py> for DictReader<'_, F> {
         if id == UNKNOWN {
             return self.visit_unrecalled(name, value);
         }
-        let buffer = &mut self.event.buffer;
-        buffer.squared_norm += value * value;
-        buffer.features.push(FeatureValue { id, value });
-        true
+        self.event.buffer.features.push(FeatureValue { id, value });
+        Some(value * value)
     }
 }
 
 impl<'py, F: FindId<'py>> DictReader<'_, F> {
     /// An absent feature must have a name too.
-    fn skip(&mut self, name: Borrowed<'_, 'py, PyAny>) -> bool {
-        self.finder.recall(name.as_ptr()) != UNKNOWN || PlainName::of(name).is_some()
+    fn skip(&mut self, name: Borrowed<'_, 'py, PyAny>) -> Option<f64> {
+        (self.finder.recall(name.as_ptr()) != UNKNOWN || PlainName::of(name).is_some())
+            .then_some(0.0)
     }
 
     #[inline(never)]
-    fn visit_unrecalled(&mut self, name: Borrowed<'_, 'py, PyAny>, value: f64) -> bool {
-        let Some(name) = PlainName::of(name) else { return false };
-        let id = self.finder.find(name.name(), name.object());
+    fn visit_unrecalled(&mut self, name: Borrowed<'_, 'py, PyAny>, value: f64) -> Option<f64> {
+        let name = PlainName::of(name)?;
+        let id = self.finder.find(name.name, name.object());
         self.push(id, value, || name.to_key());
-        true
+        Some(value * value)
     }
 
+    #[inline(never)]
     fn visit_text(
         &mut self,
         name: Borrowed<'_, 'py, PyAny>,
         value: Borrowed<'_, 'py, PyString>,
-    ) -> bool {
-        let (Some(name), Ok(text)) = (PlainName::of(name), value.to_str()) else { return false };
+    ) -> Option<f64> {
+        let (name, text) = (PlainName::of(name)?, value.to_str().ok()?);
         let mut joined = std::mem::take(&mut self.joined);
-        join(&mut joined, name.name(), text);
+        join(&mut joined, name.name, text);
         let position = self.event.buffer.features.len();
         let (name, text) = (name.to_key(), value.to_owned().unbind());
         self.event.texts.push(TextValue { position, name, text });
         let id = self.finder.find(Name::Text(&joined), None);
         self.push(id, 1.0, || EventKey::Text(PyString::new(value.py(), &joined).unbind()));
         self.joined = joined;
-        true
+        Some(1.0)
     }
 
     fn push(&mut self, id: FeatureId, value: f64, key: impl FnOnce() -> EventKey) {
@@ -177,7 +183,6 @@ impl<'py, F: FindId<'py>> DictReader<'_, F> {
         if id == UNKNOWN {
             kept.push((buffer.features.len() as u32, key()));
         }
-        buffer.squared_norm += value * value;
         buffer.features.push(FeatureValue { id, value });
     }
 }

@@ -238,16 +238,16 @@ struct Entries(Vec<(EventKey, GivenValue)>);
 impl<'py> ItemVisitor<'py> for Entries {
     fn ahead(&self, _name: *const ffi::PyObject) {}
 
-    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> bool {
-        let Some(name) = PlainName::of(name) else { return false };
+    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> Option<f64> {
+        let name = PlainName::of(name)?;
         let value = match value {
-            PlainValue::Absent => return true,
+            PlainValue::Absent => return Some(0.0),
             PlainValue::Number(number) => GivenValue::Number(number),
-            PlainValue::Text(text) if text.to_str().is_err() => return false,
+            PlainValue::Text(text) if text.to_str().is_err() => return None,
             PlainValue::Text(text) => GivenValue::Text(text.to_owned().unbind()),
         };
         self.0.push((name.to_key(), value));
-        true
+        Some(0.0)
     }
 }
 
@@ -255,7 +255,7 @@ impl<'py> ItemVisitor<'py> for Entries {
 fn read_entries(x: &Bound<'_, PyAny>) -> PyResult<Vec<(EventKey, GivenValue)>> {
     if let Ok(dict) = x.cast_exact::<PyDict>() {
         let mut entries = Entries(Vec::with_capacity(dict.len()));
-        if visit_items(dict, &mut entries) {
+        if visit_items(dict, &mut entries).is_some() {
             return Ok(entries.0);
         }
     }
