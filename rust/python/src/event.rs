@@ -2,11 +2,10 @@
 
 use headwater_core::{EventBuffer, FeatureId, FeatureValue, Name, UNKNOWN};
 use pyo3::exceptions::PyOverflowError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyMapping, PyString};
 
-use crate::dict::{ItemVisitor, PlainName, PlainValue, visit_items};
+use crate::dict::{ItemVisitor, NoObjects, PlainName, PlainValue, Recall, visit_items};
 use crate::errors::{EventError, is_about_value, shown, type_name};
 use crate::name::{EventKey, KeptNames, read_name};
 
@@ -35,16 +34,17 @@ pub struct TextValue {
 
 /// Finds the feature ids of an event's names. Runs no Python code.
 pub trait FindId<'py> {
-    /// A name that comes soon: memory can be prefetched. The pointer must not be read.
-    fn ahead(&self, _name: *const ffi::PyObject) {}
+    /// What recognizes the objects of names.
+    fn known(&self) -> impl Recall;
 
-    /// The id of a text object that came before, or `UNKNOWN`. The pointer must not be read.
-    fn recall(&mut self, _name: *const ffi::PyObject) -> FeatureId {
-        UNKNOWN
-    }
-
-    /// The id of a name whose object was not recalled, or `UNKNOWN`: then the event keeps the name.
-    fn find(&mut self, _name: Name<'_>, _object: Option<Borrowed<'_, 'py, PyAny>>) -> FeatureId {
+    /// The id of a name whose object was not recognized, or `UNKNOWN`: then the event keeps the name. `before` is
+    /// the last id that was found.
+    fn find(
+        &mut self,
+        _name: Name<'_>,
+        _object: Option<Borrowed<'_, 'py, PyAny>>,
+        _before: FeatureId,
+    ) -> FeatureId {
         UNKNOWN
     }
 
@@ -57,7 +57,11 @@ pub trait FindId<'py> {
 /// Knows no ids.
 struct NoIds;
 
-impl FindId<'_> for NoIds {}
+impl FindId<'_> for NoIds {
+    fn known(&self) -> impl Recall {
+        NoObjects
+    }
+}
 
 impl PyEvent {
     /// Take the objects out of it, if it holds any.
@@ -124,21 +128,21 @@ struct DictReader<'a, F> {
 }
 
 impl<'py, F: FindId<'py>> ItemVisitor<'py> for DictReader<'_, F> {
-    #[inline]
-    fn ahead(&self, name: *const ffi::PyObject) {
-        self.finder.ahead(name);
+    #[inline(always)]
+    fn known(&mut self) -> (impl Recall, &mut Vec<FeatureValue>) {
+        (self.finder.known(), &mut self.event.buffer.features)
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> Option<f64> {
         let value = match value {
             PlainValue::Number(value) => value,
             PlainValue::Absent => return self.skip(name),
             PlainValue::Text(text) => return self.visit_text(name, text),
         };
-        let id = self.finder.recall(name.as_ptr());
+        let id = self.finder.known().recall(name.as_ptr());
         if id == UNKNOWN {
-            return self.visit_unrecalled(name, value);
+            return self.visit_unknown(name, value);
         }
         self.event.buffer.features.push(FeatureValue { id, value });
         Some(value * value)
@@ -148,16 +152,21 @@ impl<'py, F: FindId<'py>> ItemVisitor<'py> for DictReader<'_, F> {
 impl<'py, F: FindId<'py>> DictReader<'_, F> {
     /// An absent feature must have a name too.
     fn skip(&mut self, name: Borrowed<'_, 'py, PyAny>) -> Option<f64> {
-        (self.finder.recall(name.as_ptr()) != UNKNOWN || PlainName::of(name).is_some())
-            .then_some(0.0)
+        let is_known = self.finder.known().recall(name.as_ptr()) != UNKNOWN;
+        (is_known || PlainName::of(name).is_some()).then_some(0.0)
     }
 
-    #[inline(never)]
-    fn visit_unrecalled(&mut self, name: Borrowed<'_, 'py, PyAny>, value: f64) -> Option<f64> {
+    fn visit_unknown(&mut self, name: Borrowed<'_, 'py, PyAny>, value: f64) -> Option<f64> {
         let name = PlainName::of(name)?;
-        let id = self.finder.find(name.name, name.object());
+        let id = self.find(name.name, name.object());
         self.push(id, value, || name.to_key());
         Some(value * value)
+    }
+
+    fn find(&mut self, name: Name<'_>, object: Option<Borrowed<'_, 'py, PyAny>>) -> FeatureId {
+        let mut ids = self.event.buffer.features.iter().rev().map(|feature| feature.id);
+        let before = ids.find(|&id| id != UNKNOWN).unwrap_or(UNKNOWN);
+        self.finder.find(name, object, before)
     }
 
     #[inline(never)]
@@ -172,7 +181,7 @@ impl<'py, F: FindId<'py>> DictReader<'_, F> {
         let position = self.event.buffer.features.len();
         let (name, text) = (name.to_key(), value.to_owned().unbind());
         self.event.texts.push(TextValue { position, name, text });
-        let id = self.finder.find(Name::Text(&joined), None);
+        let id = self.find(Name::Text(&joined), None);
         self.push(id, 1.0, || EventKey::Text(PyString::new(value.py(), &joined).unbind()));
         self.joined = joined;
         Some(1.0)

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::FixedState;
-use headwater_core::Name;
 use headwater_core::event_bytes::{EventWriter, RawValue, read};
-use pyo3::ffi;
+use headwater_core::{FeatureValue, Name};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::dict::{ItemVisitor, PlainName, PlainValue, visit_items};
+use crate::dict::{ItemVisitor, NoObjects, PlainName, PlainValue, Recall, visit_items};
 use crate::errors::{EventError, ParameterError, raise, shown};
 use crate::event::{for_each_item, read_number};
 use crate::name::{EventKey, read_name};
@@ -233,10 +232,16 @@ impl EventNames {
 }
 
 /// The items of a dict that are not absent.
-struct Entries(Vec<(EventKey, GivenValue)>);
+struct Entries {
+    found: Vec<(EventKey, GivenValue)>,
+    /// Stays empty.
+    features: Vec<FeatureValue>,
+}
 
 impl<'py> ItemVisitor<'py> for Entries {
-    fn ahead(&self, _name: *const ffi::PyObject) {}
+    fn known(&mut self) -> (impl Recall, &mut Vec<FeatureValue>) {
+        (NoObjects, &mut self.features)
+    }
 
     fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> Option<f64> {
         let name = PlainName::of(name)?;
@@ -246,7 +251,7 @@ impl<'py> ItemVisitor<'py> for Entries {
             PlainValue::Text(text) if text.to_str().is_err() => return None,
             PlainValue::Text(text) => GivenValue::Text(text.to_owned().unbind()),
         };
-        self.0.push((name.to_key(), value));
+        self.found.push((name.to_key(), value));
         Some(0.0)
     }
 }
@@ -254,9 +259,10 @@ impl<'py> ItemVisitor<'py> for Entries {
 /// The items of an event that are not absent.
 fn read_entries(x: &Bound<'_, PyAny>) -> PyResult<Vec<(EventKey, GivenValue)>> {
     if let Ok(dict) = x.cast_exact::<PyDict>() {
-        let mut entries = Entries(Vec::with_capacity(dict.len()));
+        let found = Vec::with_capacity(dict.len());
+        let mut entries = Entries { found, features: Vec::new() };
         if visit_items(dict, &mut entries).is_some() {
-            return Ok(entries.0);
+            return Ok(entries.found);
         }
     }
     let mut entries: Vec<(EventKey, GivenValue)> = Vec::new();

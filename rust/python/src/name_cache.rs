@@ -5,6 +5,7 @@
 //! most objects are new, few are written down. Nothing is cached if features can be evicted, because then ids
 //! change.
 
+use std::hint::select_unpredictable;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use headwater_core::{self as core, FeatureId, FeatureValue, Name, UNKNOWN};
@@ -12,7 +13,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::dict::{PlainName, call_for};
+use crate::dict::{PlainName, Recall, call_for};
 use crate::event::FindId;
 use crate::name::EventKey;
 
@@ -71,7 +72,7 @@ struct CachedObject {
 impl CachedObject {
     #[inline(always)]
     fn is(&self, object: *const ffi::PyObject) -> bool {
-        self.object.as_ref().is_some_and(|kept| kept.as_ptr().cast_const() == object)
+        self.object.as_ref().map_or(std::ptr::null_mut(), Py::as_ptr).cast_const() == object
     }
 }
 
@@ -94,18 +95,6 @@ pub struct NameCache {
 }
 
 impl NameCache {
-    #[inline(always)]
-    fn recall(&self, object: *const ffi::PyObject) -> FeatureId {
-        let Some(Place(kept)) = self.places.get(self.place(object)) else { return UNKNOWN };
-        // Without a branch: the processor cannot predict which of them it is, and waiting for
-        // memory would delay the names that follow.
-        let mut id = UNKNOWN;
-        for one in kept {
-            id = if one.is(object) { one.id } else { id };
-        }
-        id
-    }
-
     /// Whether the objects of this event are worth being written down.
     fn keeps(&self) -> bool {
         self.ahead >= 0 || self.events.is_multiple_of(TRIED)
@@ -135,18 +124,11 @@ impl NameCache {
     fn put_in_place(&mut self, cached: CachedObject) {
         let Some(object) = &cached.object else { return };
         let object = object.as_ptr().cast_const();
-        let place = self.place(object);
+        let place = place_of(object, self.places.len());
         let Place(kept) = &mut self.places[place];
         let last = kept.iter().position(|one| one.is(object)).unwrap_or(WAYS - 1);
         kept[..=last].rotate_right(1);
         kept[0] = cached;
-    }
-
-    /// A hash of the object's address.
-    #[inline(always)]
-    fn place(&self, object: *const ffi::PyObject) -> usize {
-        let mixed = (object.addr() as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 32) as usize & self.places.len().wrapping_sub(1)
     }
 
     fn follower(&self, id: FeatureId) -> FeatureId {
@@ -164,6 +146,42 @@ impl NameCache {
     }
 }
 
+/// A hash of the object's address.
+#[inline(always)]
+fn place_of(object: *const ffi::PyObject, places: usize) -> usize {
+    let mixed = (object.addr() as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 32) as usize & places.wrapping_sub(1)
+}
+
+/// The table of objects.
+struct Places<'a>(&'a [Place]);
+
+impl Recall for Places<'_> {
+    #[inline(always)]
+    fn looks_ahead(&self) -> bool {
+        self.0.len() > NEAR
+    }
+
+    #[inline(always)]
+    fn ahead(&self, object: *const ffi::PyObject) {
+        if let Some(place) = self.0.get(place_of(object, self.0.len())) {
+            call_for(place);
+        }
+    }
+
+    #[inline(always)]
+    fn recall(&self, object: *const ffi::PyObject) -> FeatureId {
+        let Some(Place(kept)) = self.0.get(place_of(object, self.0.len())) else { return UNKNOWN };
+        // Without a branch: the processor cannot predict which of them it is, and waiting for
+        // memory would delay the names that follow.
+        let mut id = UNKNOWN;
+        for one in kept {
+            id = select_unpredictable(one.is(object), one.id, id);
+        }
+        id
+    }
+}
+
 /// Finds the ids of one event's names.
 pub struct NameFinder<'a, 'py> {
     py: Python<'py>,
@@ -172,8 +190,6 @@ pub struct NameFinder<'a, 'py> {
     book: &'a NameBook,
     /// Opened when it is needed.
     pages: Option<BookPages<'a>>,
-    /// The last id that was known.
-    before: FeatureId,
     /// Known names whose objects were not recalled.
     others: usize,
     caches: bool,
@@ -187,7 +203,7 @@ impl<'a, 'py> NameFinder<'a, 'py> {
         book: &'a NameBook,
     ) -> Self {
         let caches = !learner.evicts();
-        Self { py, learner, cache, book, pages: None, before: UNKNOWN, others: 0, caches }
+        Self { py, learner, cache, book, pages: None, others: 0, caches }
     }
 
     /// Note the object of a known name.
@@ -247,31 +263,24 @@ impl<'a, 'py> NameFinder<'a, 'py> {
 }
 
 impl<'py> FindId<'py> for NameFinder<'_, 'py> {
-    #[inline]
-    fn ahead(&self, name: *const ffi::PyObject) {
-        if self.cache.places.len() > NEAR
-            && let Some(place) = self.cache.places.get(self.cache.place(name))
-        {
-            call_for(place);
-        }
+    #[inline(always)]
+    fn known(&self) -> impl Recall {
+        Places(&self.cache.places)
     }
 
-    #[inline]
-    fn recall(&mut self, name: *const ffi::PyObject) -> FeatureId {
-        let id = self.cache.recall(name);
-        self.before = if id == UNKNOWN { self.before } else { id };
-        id
-    }
-
-    fn find(&mut self, name: Name<'_>, object: Option<Borrowed<'_, 'py, PyAny>>) -> FeatureId {
+    fn find(
+        &mut self,
+        name: Name<'_>,
+        object: Option<Borrowed<'_, 'py, PyAny>>,
+        before: FeatureId,
+    ) -> FeatureId {
         if !self.caches {
             return UNKNOWN;
         }
-        let expected = self.cache.follower(self.before);
+        let expected = self.cache.follower(before);
         if expected != UNKNOWN && self.learner.name(expected) == name {
             self.keep(object, expected); // it is in the book
             self.others += 1;
-            self.before = expected;
             return expected;
         }
         let id = self.learner.id(name);
@@ -281,9 +290,8 @@ impl<'py> FindId<'py> for NameFinder<'_, 'py> {
         }
         self.meet(name, object, id);
         self.keep(object, id);
-        self.cache.follows(self.before, id);
+        self.cache.follows(before, id);
         self.others += 1;
-        self.before = id;
         id
     }
 

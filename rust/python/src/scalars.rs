@@ -179,17 +179,20 @@ pub unsafe fn ascii_in<'a>(object: *const ffi::PyObject) -> Option<&'a str> {
     }
 }
 
-/// The number in an object that is exactly a float.
+/// The type of floats, or 0 if its objects are read as those of any other type.
+#[inline]
+pub fn float_type() -> usize {
+    FLOAT.load(Ordering::Relaxed)
+}
+
+/// The number in an object that is exactly a float; `float` is [`float_type`].
 ///
 /// # Safety
 /// The object must be alive.
-#[inline]
-pub unsafe fn float_in(object: *mut ffi::PyObject) -> Option<f64> {
+#[inline(always)]
+pub unsafe fn float_in(object: *mut ffi::PyObject, float: usize) -> Option<f64> {
     // SAFETY: the object is alive, as the caller says, and of exactly the type that was tried.
-    unsafe {
-        let is_float = ffi::Py_TYPE(object).addr() == FLOAT.load(Ordering::Relaxed);
-        is_float.then(|| read_float(object))
-    }
+    unsafe { (ffi::Py_TYPE(object).addr() == float).then(|| read_float(object)) }
 }
 
 /// The number in an object, if it is one of NumPy's scalars.
