@@ -78,6 +78,12 @@ pub trait Recall {
 
     /// The id of the name that an object is, or `UNKNOWN`. The pointer must not be read.
     fn recall(&self, object: *const ffi::PyObject) -> FeatureId;
+
+    /// Whether most objects are new, so that [`Self::follow`] finds more than [`Self::recall`].
+    fn expects_new(&self) -> bool;
+
+    /// The id of a text, if it is the name that came behind another one last time; else `UNKNOWN`.
+    fn follow(&self, before: FeatureId, text: &str) -> FeatureId;
 }
 
 /// Recognizes nothing.
@@ -91,6 +97,14 @@ impl Recall for NoObjects {
     fn ahead(&self, _object: *const ffi::PyObject) {}
 
     fn recall(&self, _object: *const ffi::PyObject) -> FeatureId {
+        UNKNOWN
+    }
+
+    fn expects_new(&self) -> bool {
+        false
+    }
+
+    fn follow(&self, _before: FeatureId, _text: &str) -> FeatureId {
         UNKNOWN
     }
 }
@@ -135,6 +149,13 @@ pub fn visit_items<'py>(
     }
 }
 
+/// The last id of an event that is known.
+#[inline]
+pub fn last_known(features: &[FeatureValue]) -> FeatureId {
+    let mut ids = features.iter().rev().map(|feature| feature.id);
+    ids.find(|&id| id != UNKNOWN).unwrap_or(UNKNOWN)
+}
+
 /// Take finite floats under known names, from an item on. The next item, and the sum with their squares. Calls
 /// nothing, so that all it needs stays in registers.
 ///
@@ -148,8 +169,9 @@ unsafe fn take_numbers<'py>(
     visitor: &mut impl ItemVisitor<'py>,
 ) -> (usize, f64) {
     let (known, features) = visitor.known();
-    let (looks_ahead, float) = (known.looks_ahead(), scalars::float_type());
-    let (mut index, mut taken) = (start, 0);
+    let (looks_ahead, expects_new) = (known.looks_ahead(), known.expects_new());
+    let (mut index, mut taken, float) = (start, 0, scalars::float_type());
+    let mut before = last_known(features);
     let room = features.spare_capacity_mut();
     // SAFETY: the dict is as it was, so its names and values are alive.
     unsafe {
@@ -170,13 +192,20 @@ unsafe fn take_numbers<'py>(
                 break;
             }
             let Some(number) = scalars::float_in(value, float) else { break };
-            let id = known.recall(name);
+            let mut id = UNKNOWN;
+            if expects_new && let Some(text) = scalars::ascii_in(name) {
+                id = known.follow(before, text);
+            }
+            if id == UNKNOWN {
+                id = known.recall(name);
+            }
             if !number.is_finite() || id == UNKNOWN {
                 break;
             }
             let Some(place) = room.get_mut(taken) else { break };
             place.write(FeatureValue { id, value: number });
             sum += number * number;
+            before = id;
             taken += 1;
             index += 1;
         }
@@ -386,8 +415,11 @@ unsafe fn other_value<'a>(
     object: *mut ffi::PyObject,
 ) -> Option<PlainValue<'a, '_>> {
     // SAFETY: the object is alive, as the caller says, and of the type that each call wants. That of a float's
-    // subclass, such as NumPy's float64, holds its number as a float does.
+    // subclass holds its number as a float does.
     unsafe {
+        if let Some(number) = scalars::number_in(object) {
+            return as_value(number);
+        }
         if ffi::PyLong_CheckExact(object) != 0 {
             let number = ffi::PyLong_AsDouble(object);
             if number == -1.0 && !ffi::PyErr_Occurred().is_null() {
@@ -405,9 +437,7 @@ unsafe fn other_value<'a>(
         if ffi::PyUnicode_Check(object) != 0 {
             return Some(PlainValue::Text(Borrowed::from_ptr(py, object).cast_unchecked()));
         }
-        if ffi::PyFloat_Check(object) != 0 {
-            return as_value(ffi::PyFloat_AsDouble(object));
-        }
-        scalars::number_in(object).and_then(as_value)
+        let is_float = ffi::PyFloat_Check(object) != 0;
+        is_float.then(|| as_value(ffi::PyFloat_AsDouble(object))).flatten()
     }
 }

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyMapping, PyString};
 
-use crate::dict::{ItemVisitor, NoObjects, PlainName, PlainValue, Recall, visit_items};
+use crate::dict::{ItemVisitor, NoObjects, PlainName, PlainValue, Recall, last_known, visit_items};
 use crate::errors::{EventError, is_about_value, shown, type_name};
 use crate::name::{EventKey, KeptNames, read_name};
 
@@ -164,8 +164,7 @@ impl<'py, F: FindId<'py>> DictReader<'_, F> {
     }
 
     fn find(&mut self, name: Name<'_>, object: Option<Borrowed<'_, 'py, PyAny>>) -> FeatureId {
-        let mut ids = self.event.buffer.features.iter().rev().map(|feature| feature.id);
-        let before = ids.find(|&id| id != UNKNOWN).unwrap_or(UNKNOWN);
+        let before = last_known(&self.event.buffer.features);
         self.finder.find(name, object, before)
     }
 

@@ -28,7 +28,7 @@ const FOLLOWED: FeatureId = 1 << 16;
 /// Where most objects are new, those of one event in so many are written down, in case they come again.
 const TRIED: u64 = 16;
 /// The most by which known objects can be ahead of new ones.
-const MOST_AHEAD: i32 = 1 << 12;
+const MOST_AHEAD: i32 = 1 << 9;
 
 /// Objects for the names of features, by id: those that came in events.
 ///
@@ -81,12 +81,61 @@ impl CachedObject {
 #[repr(align(64))]
 struct Place([CachedObject; WAYS]);
 
+/// The id that came behind another one, and a part of its name, which tells most others from it.
+#[derive(Clone, Copy)]
+struct Follower {
+    id: FeatureId,
+    tail: u32,
+}
+
+const NO_FOLLOWER: Follower = Follower { id: UNKNOWN, tail: 0 };
+
+impl Follower {
+    /// The id, if it has this name.
+    #[inline(always)]
+    fn named(self, name: Name<'_>, learner: &core::Learner) -> FeatureId {
+        if self.tail != tail(name) || self.id == UNKNOWN {
+            return UNKNOWN;
+        }
+        let is_same = match (name, learner.name(self.id)) {
+            (Name::Text(one), Name::Text(other)) => are_same(one.as_bytes(), other.as_bytes()),
+            (one, other) => one == other,
+        };
+        if is_same { self.id } else { UNKNOWN }
+    }
+}
+
+/// The last bytes of a name, and its length.
+#[inline(always)]
+fn tail(name: Name<'_>) -> u32 {
+    match name {
+        Name::Number(number) => number as u32,
+        Name::Text(text) => {
+            let last = text.as_bytes().last_chunk().copied().unwrap_or_default();
+            u32::from_le_bytes(last) ^ text.len() as u32
+        }
+    }
+}
+
+/// Whether texts are the same, eight bytes at a time: names are short, and a call would cost more.
+#[inline(always)]
+fn are_same(one: &[u8], other: &[u8]) -> bool {
+    if one.len() != other.len() {
+        return false;
+    }
+    let (Some(one_end), Some(other_end)) = (one.last_chunk::<8>(), other.last_chunk::<8>()) else {
+        return one.iter().zip(other).all(|(one, other)| one == other);
+    };
+    let eights = one.as_chunks::<8>().0.iter().zip(other.as_chunks::<8>().0);
+    one_end == other_end && eights.into_iter().all(|(one, other)| one == other)
+}
+
 #[derive(Default)]
 pub struct NameCache {
     /// The table holds references to its objects, so that no other object can get the address of one of them.
     places: Vec<Place>,
-    /// The id that came behind each id last time.
-    followers: Vec<FeatureId>,
+    /// What came behind each id last time.
+    followers: Vec<Follower>,
     /// By how much names whose objects were recalled were ahead of the others lately.
     ahead: i32,
     /// The last event that carried each id, to detect a name that an event has twice.
@@ -102,8 +151,10 @@ impl NameCache {
 
     /// Note how many names of an event were recalled by their objects, and how many were not.
     fn end_event(&mut self, recalled: usize, others: usize) {
-        let ahead = self.ahead.saturating_add(recalled as i32).saturating_sub(others as i32);
-        self.ahead = ahead.clamp(-MOST_AHEAD, MOST_AHEAD);
+        if self.keeps() {
+            let ahead = self.ahead.saturating_add(recalled as i32).saturating_sub(others as i32);
+            self.ahead = ahead.clamp(-MOST_AHEAD, MOST_AHEAD);
+        }
         self.events += 1;
     }
 
@@ -131,17 +182,13 @@ impl NameCache {
         kept[0] = cached;
     }
 
-    fn follower(&self, id: FeatureId) -> FeatureId {
-        self.followers.get(id.wrapping_add(1) as usize).copied().unwrap_or(UNKNOWN)
-    }
-
-    fn follows(&mut self, before: FeatureId, id: FeatureId) {
+    fn follows(&mut self, before: FeatureId, follower: Follower) {
         let place = before.wrapping_add(1); // none comes before the first
         if place < FOLLOWED {
             if place as usize >= self.followers.len() {
-                self.followers.resize((place as usize + 1).next_power_of_two(), UNKNOWN);
+                self.followers.resize((place as usize + 1).next_power_of_two(), NO_FOLLOWER);
             }
-            self.followers[place as usize] = id;
+            self.followers[place as usize] = follower;
         }
     }
 }
@@ -153,25 +200,32 @@ fn place_of(object: *const ffi::PyObject, places: usize) -> usize {
     (mixed >> 32) as usize & places.wrapping_sub(1)
 }
 
-/// The table of objects.
-struct Places<'a>(&'a [Place]);
+/// Recognizes names by their objects, or by what came before them.
+struct Known<'a> {
+    places: &'a [Place],
+    followers: &'a [Follower],
+    learner: &'a core::Learner,
+    expects_new: bool,
+}
 
-impl Recall for Places<'_> {
+impl Recall for Known<'_> {
     #[inline(always)]
     fn looks_ahead(&self) -> bool {
-        self.0.len() > NEAR
+        self.places.len() > NEAR
     }
 
     #[inline(always)]
     fn ahead(&self, object: *const ffi::PyObject) {
-        if let Some(place) = self.0.get(place_of(object, self.0.len())) {
+        if let Some(place) = self.places.get(place_of(object, self.places.len())) {
             call_for(place);
         }
     }
 
     #[inline(always)]
     fn recall(&self, object: *const ffi::PyObject) -> FeatureId {
-        let Some(Place(kept)) = self.0.get(place_of(object, self.0.len())) else { return UNKNOWN };
+        let Some(Place(kept)) = self.places.get(place_of(object, self.places.len())) else {
+            return UNKNOWN;
+        };
         // Without a branch: the processor cannot predict which of them it is, and waiting for
         // memory would delay the names that follow.
         let mut id = UNKNOWN;
@@ -179,6 +233,17 @@ impl Recall for Places<'_> {
             id = select_unpredictable(one.is(object), one.id, id);
         }
         id
+    }
+
+    #[inline(always)]
+    fn expects_new(&self) -> bool {
+        self.expects_new
+    }
+
+    #[inline(always)]
+    fn follow(&self, before: FeatureId, text: &str) -> FeatureId {
+        let follower = self.followers.get(before.wrapping_add(1) as usize);
+        follower.map_or(UNKNOWN, |follower| follower.named(Name::Text(text), self.learner))
     }
 }
 
@@ -265,7 +330,9 @@ impl<'a, 'py> NameFinder<'a, 'py> {
 impl<'py> FindId<'py> for NameFinder<'_, 'py> {
     #[inline(always)]
     fn known(&self) -> impl Recall {
-        Places(&self.cache.places)
+        let NameCache { places, followers, .. } = &*self.cache;
+        let expects_new = !self.cache.keeps();
+        Known { places, followers, learner: self.learner, expects_new }
     }
 
     fn find(
@@ -277,8 +344,10 @@ impl<'py> FindId<'py> for NameFinder<'_, 'py> {
         if !self.caches {
             return UNKNOWN;
         }
-        let expected = self.cache.follower(before);
-        if expected != UNKNOWN && self.learner.name(expected) == name {
+        let place = before.wrapping_add(1) as usize;
+        let expected = self.cache.followers.get(place).copied().unwrap_or(NO_FOLLOWER);
+        let expected = expected.named(name, self.learner);
+        if expected != UNKNOWN {
             self.keep(object, expected); // it is in the book
             self.others += 1;
             return expected;
@@ -290,7 +359,7 @@ impl<'py> FindId<'py> for NameFinder<'_, 'py> {
         }
         self.meet(name, object, id);
         self.keep(object, id);
-        self.cache.follows(before, id);
+        self.cache.follows(before, Follower { id, tail: tail(name) });
         self.others += 1;
         id
     }

@@ -165,7 +165,7 @@ unsafe fn ascii_at<'a>(text: *const ffi::PyObject, start: usize) -> &'a [u8] {
 ///
 /// # Safety
 /// The object must be alive for 'a.
-#[inline]
+#[inline(always)]
 pub unsafe fn ascii_in<'a>(object: *const ffi::PyObject) -> Option<&'a str> {
     let (start, wanted) =
         (ASCII_START.load(Ordering::Relaxed), ASCII_STATE.load(Ordering::Relaxed));
@@ -195,7 +195,7 @@ pub unsafe fn float_in(object: *mut ffi::PyObject, float: usize) -> Option<f64> 
     unsafe { (ffi::Py_TYPE(object).addr() == float).then(|| read_float(object)) }
 }
 
-/// The number in an object, if it is one of NumPy's scalars.
+/// The number in an object, if it is a float or one of NumPy's scalars.
 ///
 /// # Safety
 /// The object must be alive.
