@@ -34,17 +34,22 @@ pub struct PlainName<'a, 'py> {
     object: Borrowed<'a, 'py, PyAny>,
 }
 
+/// What a text says; none if it is not valid.
+pub fn text_of<'a>(text: Borrowed<'a, '_, PyString>) -> Option<&'a str> {
+    // SAFETY: the object is alive for 'a.
+    if let Some(read) = unsafe { scalars::ascii_in(text.as_ptr()) } {
+        return Some(read);
+    }
+    let read = std::ptr::from_ref(text.to_str().ok()?);
+    // SAFETY: a text keeps its bytes where they are as long as it is alive, which it is for 'a.
+    Some(unsafe { &*read })
+}
+
 impl<'a, 'py> PlainName<'a, 'py> {
     /// The name that an object is; none for what [`crate::name::read_name`] has to look at.
     pub fn of(object: Borrowed<'a, 'py, PyAny>) -> Option<Self> {
-        // SAFETY: the object is alive for 'a.
-        if let Some(text) = unsafe { scalars::ascii_in(object.as_ptr()) } {
-            return Some(Self { name: Name::Text(text), object });
-        }
         if let Ok(text) = object.cast::<PyString>() {
-            let read = std::ptr::from_ref(text.to_str().ok()?);
-            // SAFETY: a text keeps its bytes where they are as long as it is alive, which it is for 'a.
-            return Some(Self { name: Name::Text(unsafe { &*read }), object });
+            return Some(Self { name: Name::Text(text_of(text)?), object });
         }
         let number = object.cast_exact::<PyInt>().ok()?.extract().ok()?;
         Some(Self { name: Name::Number(number), object })
@@ -111,8 +116,9 @@ impl Recall for NoObjects {
 
 /// Gets the items of a dict, in their order.
 pub trait ItemVisitor<'py> {
-    /// What recognizes names, and where a number under such a name goes without a visit.
-    fn known(&mut self) -> (impl Recall, &mut Vec<FeatureValue>);
+    /// What recognizes names, where a number under such a name goes without a visit, and the last id that was
+    /// found.
+    fn known(&mut self) -> (impl Recall, &mut Vec<FeatureValue>, &mut FeatureId);
 
     /// Another item; what it adds to a sum, such as that of the squares. None ends the reading. Must not run
     /// Python code: that could change the dict.
@@ -136,7 +142,11 @@ pub fn visit_items<'py>(
     // Python code. So it holds the names and values, and they are alive.
     unsafe {
         loop {
-            (index, sum) = take_numbers(&items, index, sum, visitor);
+            (index, sum) = if visitor.known().0.expects_new() {
+                take_numbers::<true>(&items, index, sum, visitor)
+            } else {
+                take_numbers::<false>(&items, index, sum, visitor)
+            };
             if index == items.count {
                 return Some(sum);
             }
@@ -149,29 +159,21 @@ pub fn visit_items<'py>(
     }
 }
 
-/// The last id of an event that is known.
-#[inline]
-pub fn last_known(features: &[FeatureValue]) -> FeatureId {
-    let mut ids = features.iter().rev().map(|feature| feature.id);
-    ids.find(|&id| id != UNKNOWN).unwrap_or(UNKNOWN)
-}
-
-/// Take finite floats under known names, from an item on. The next item, and the sum with their squares. Calls
-/// nothing, so that all it needs stays in registers.
+/// Take finite floats under known names, and pass over what is absent, from an item on. The next item, and the sum
+/// with their squares. Where no new objects are expected it calls nothing, so that all it needs stays in registers.
 ///
 /// # Safety
 /// The dict must be as it was.
 #[inline(always)]
-unsafe fn take_numbers<'py>(
+unsafe fn take_numbers<'py, const NEW: bool>(
     items: &Items,
     start: usize,
     mut sum: f64,
     visitor: &mut impl ItemVisitor<'py>,
 ) -> (usize, f64) {
-    let (known, features) = visitor.known();
-    let (looks_ahead, expects_new) = (known.looks_ahead(), known.expects_new());
-    let (mut index, mut taken, float) = (start, 0, scalars::float_type());
-    let mut before = last_known(features);
+    let (known, features, last) = visitor.known();
+    let (looks_ahead, float) = (known.looks_ahead(), scalars::float_type());
+    let (mut index, mut taken, mut before) = (start, 0, *last);
     let room = features.spare_capacity_mut();
     // SAFETY: the dict is as it was, so its names and values are alive.
     unsafe {
@@ -191,27 +193,38 @@ unsafe fn take_numbers<'py>(
             if value.is_null() {
                 break;
             }
-            let Some(number) = scalars::float_in(value, float) else { break };
+            let number = match scalars::float_in(value, float) {
+                Some(number) => number,
+                None if value == ffi::Py_None() => f64::NAN,
+                None => break,
+            };
             let mut id = UNKNOWN;
-            if expects_new && let Some(text) = scalars::ascii_in(name) {
+            if NEW && let Some(text) = scalars::ascii_in(name) {
                 id = known.follow(before, text);
             }
             if id == UNKNOWN {
                 id = known.recall(name);
             }
-            if !number.is_finite() || id == UNKNOWN {
-                break;
+            if id == UNKNOWN || !number.is_finite() {
+                // A text of ASCII is a name, whether it is known or not.
+                let is_name = id != UNKNOWN || scalars::ascii_in(name).is_some();
+                if !number.is_nan() || !is_name {
+                    break;
+                }
+                index += 1;
+                continue;
             }
+            before = id;
             let Some(place) = room.get_mut(taken) else { break };
             place.write(FeatureValue { id, value: number });
             sum += number * number;
-            before = id;
             taken += 1;
             index += 1;
         }
         // SAFETY: so many were written.
         features.set_len(features.len() + taken);
     }
+    *last = before;
     (index, sum)
 }
 

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyMapping, PyString};
 
-use crate::dict::{ItemVisitor, NoObjects, PlainName, PlainValue, Recall, last_known, visit_items};
+use crate::dict::{ItemVisitor, NoObjects, PlainName, PlainValue, Recall, text_of, visit_items};
 use crate::errors::{EventError, is_about_value, shown, type_name};
 use crate::name::{EventKey, KeptNames, read_name};
 
@@ -16,6 +16,8 @@ pub struct PyEvent {
     /// Names by position; those of known features may be missing here, they are in the learner's `NameBook`.
     pub kept: Vec<(u32, EventKey)>,
     pub texts: Vec<TextValue>,
+    /// The name of an indicator, while it is looked for.
+    joined: String,
 }
 
 /// Objects of an event.
@@ -93,7 +95,7 @@ impl PyEvent {
         self.buffer.features.reserve(dict.len());
         self.kept.clear();
         self.texts.clear();
-        let mut reader = DictReader { event: self, finder, joined: String::new() };
+        let mut reader = DictReader { event: self, finder, before: UNKNOWN };
         let Some(squared_norm) = visit_items(dict, &mut reader) else { return false };
         self.buffer.squared_norm = squared_norm;
         self.buffer.known = self.kept.is_empty();
@@ -115,7 +117,7 @@ impl PyEvent {
         for_each_item(x, |name, value| items.push(name, value))?;
         items.check(x.py())?;
         let EventItems { kept, features, texts } = items;
-        Ok(Self { buffer: EventBuffer::new(features), kept, texts })
+        Ok(Self { buffer: EventBuffer::new(features), kept, texts, joined: String::new() })
     }
 }
 
@@ -123,14 +125,14 @@ impl PyEvent {
 struct DictReader<'a, F> {
     event: &'a mut PyEvent,
     finder: &'a mut F,
-    /// The name of an indicator.
-    joined: String,
+    /// The last id that was found.
+    before: FeatureId,
 }
 
 impl<'py, F: FindId<'py>> ItemVisitor<'py> for DictReader<'_, F> {
     #[inline(always)]
-    fn known(&mut self) -> (impl Recall, &mut Vec<FeatureValue>) {
-        (self.finder.known(), &mut self.event.buffer.features)
+    fn known(&mut self) -> (impl Recall, &mut Vec<FeatureValue>, &mut FeatureId) {
+        (self.finder.known(), &mut self.event.buffer.features, &mut self.before)
     }
 
     #[inline(never)]
@@ -144,6 +146,7 @@ impl<'py, F: FindId<'py>> ItemVisitor<'py> for DictReader<'_, F> {
         if id == UNKNOWN {
             return self.visit_unknown(name, value);
         }
+        self.before = id;
         self.event.buffer.features.push(FeatureValue { id, value });
         Some(value * value)
     }
@@ -164,8 +167,9 @@ impl<'py, F: FindId<'py>> DictReader<'_, F> {
     }
 
     fn find(&mut self, name: Name<'_>, object: Option<Borrowed<'_, 'py, PyAny>>) -> FeatureId {
-        let before = last_known(&self.event.buffer.features);
-        self.finder.find(name, object, before)
+        let id = self.finder.find(name, object, self.before);
+        self.before = if id == UNKNOWN { self.before } else { id };
+        id
     }
 
     #[inline(never)]
@@ -174,15 +178,15 @@ impl<'py, F: FindId<'py>> DictReader<'_, F> {
         name: Borrowed<'_, 'py, PyAny>,
         value: Borrowed<'_, 'py, PyString>,
     ) -> Option<f64> {
-        let (name, text) = (PlainName::of(name)?, value.to_str().ok()?);
-        let mut joined = std::mem::take(&mut self.joined);
+        let (name, text) = (PlainName::of(name)?, text_of(value)?);
+        let mut joined = std::mem::take(&mut self.event.joined);
         join(&mut joined, name.name, text);
         let position = self.event.buffer.features.len();
         let (name, text) = (name.to_key(), value.to_owned().unbind());
         self.event.texts.push(TextValue { position, name, text });
         let id = self.find(Name::Text(&joined), None);
         self.push(id, 1.0, || EventKey::Text(PyString::new(value.py(), &joined).unbind()));
-        self.joined = joined;
+        self.event.joined = joined;
         Some(1.0)
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::FixedState;
 use headwater_core::event_bytes::{EventWriter, RawValue, read};
-use headwater_core::{FeatureValue, Name};
+use headwater_core::{FeatureId, FeatureValue, Name, UNKNOWN};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
@@ -234,13 +234,14 @@ impl EventNames {
 /// The items of a dict that are not absent.
 struct Entries {
     found: Vec<(EventKey, GivenValue)>,
-    /// Stays empty.
+    /// Stays empty, because no name is known.
     features: Vec<FeatureValue>,
+    before: FeatureId,
 }
 
 impl<'py> ItemVisitor<'py> for Entries {
-    fn known(&mut self) -> (impl Recall, &mut Vec<FeatureValue>) {
-        (NoObjects, &mut self.features)
+    fn known(&mut self) -> (impl Recall, &mut Vec<FeatureValue>, &mut FeatureId) {
+        (NoObjects, &mut self.features, &mut self.before)
     }
 
     fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> Option<f64> {
@@ -260,7 +261,7 @@ impl<'py> ItemVisitor<'py> for Entries {
 fn read_entries(x: &Bound<'_, PyAny>) -> PyResult<Vec<(EventKey, GivenValue)>> {
     if let Ok(dict) = x.cast_exact::<PyDict>() {
         let found = Vec::with_capacity(dict.len());
-        let mut entries = Entries { found, features: Vec::new() };
+        let mut entries = Entries { found, features: Vec::new(), before: UNKNOWN };
         if visit_items(dict, &mut entries).is_some() {
             return Ok(entries.found);
         }

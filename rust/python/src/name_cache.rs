@@ -123,11 +123,14 @@ fn are_same(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() {
         return false;
     }
-    let (Some(one_end), Some(other_end)) = (one.last_chunk::<8>(), other.last_chunk::<8>()) else {
-        return one.iter().zip(other).all(|(one, other)| one == other);
-    };
-    let eights = one.as_chunks::<8>().0.iter().zip(other.as_chunks::<8>().0);
-    one_end == other_end && eights.into_iter().all(|(one, other)| one == other)
+    if let (Some(one_end), Some(other_end)) = (one.last_chunk::<8>(), other.last_chunk::<8>()) {
+        let mut eights = one.as_chunks::<8>().0.iter().zip(other.as_chunks::<8>().0);
+        return one_end == other_end && eights.all(|(one, other)| one == other);
+    }
+    if let (Some(one_end), Some(other_end)) = (one.last_chunk::<4>(), other.last_chunk::<4>()) {
+        return one_end == other_end && one.first_chunk::<4>() == other.first_chunk::<4>();
+    }
+    one.iter().zip(other).all(|(one, other)| one == other)
 }
 
 #[derive(Default)]
@@ -240,7 +243,7 @@ impl Recall for Known<'_> {
         self.expects_new
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn follow(&self, before: FeatureId, text: &str) -> FeatureId {
         let follower = self.followers.get(before.wrapping_add(1) as usize);
         follower.map_or(UNKNOWN, |follower| follower.named(Name::Text(text), self.learner))
@@ -303,8 +306,8 @@ impl<'a, 'py> NameFinder<'a, 'py> {
 
     /// Note the objects of names that were new to the learner, of those that have their ids now.
     pub fn note(&mut self, kept: &[(u32, EventKey)], features: &[FeatureValue]) {
-        if !self.caches {
-            return;
+        if !self.caches || !self.cache.keeps() {
+            return; // an object that will not come again need not live as long as the learner
         }
         for (position, key) in kept {
             let id = features.get(*position as usize).map_or(UNKNOWN, |feature| feature.id);
