@@ -283,8 +283,8 @@ impl<'a, 'py> NameFinder<'a, 'py> {
             pages.resize_with((index + 1).next_power_of_two(), || None);
         }
         if pages[index].is_none() {
-            let text = object
-                .and_then(|object| object.cast::<PyString>().ok().map(|text| text.to_owned()));
+            let text =
+                object.and_then(|object| object.cast::<PyString>().ok().map(Borrowed::to_owned));
             pages[index] = Some(match name {
                 Name::Number(number) => EventKey::Number(number),
                 Name::Text(name) => {
