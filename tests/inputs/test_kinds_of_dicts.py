@@ -189,7 +189,8 @@ def dicts_of_every_making() -> list[dict[Any, Any]]:
     replaced["other"] = 5.0
     numbers = {i * 1_000: 1.0 for i in range(300)}
     del numbers[5_000]
-    whole = [vars(Readings()), grown, replaced, dict.fromkeys("abc", 1.0), {}, numbers]
+    same: dict[Any, Any] = dict.fromkeys("abc", 1.0)
+    whole = [vars(Readings()), grown, replaced, same, {}, numbers]
     return [many, thinned, first, last, refilled, mixed, *whole, dict(rain=1.0, wind=2.0)]
 
 
