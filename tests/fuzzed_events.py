@@ -184,7 +184,7 @@ def meant(pairs: list[tuple[Any, Any]]) -> dict[Any, float] | None:
         if isinstance(value, str):
             if not is_text(value):
                 return None
-            name, number = f"{given}={value}", 1.0
+            name, number = f"{name}={value}", 1.0
         elif value is None:
             continue
         else:

@@ -165,6 +165,60 @@ def test_a_name_whose_object_is_gone_is_no_other_name() -> None:
     assert len(model.features()) == 2_000
 
 
+class Readings:
+    """An object whose attributes are an event: such dicts share their names."""
+
+    def __init__(self) -> None:
+        self.rain, self.wind, self.sun = 1.0, 2.0, 3.0
+
+
+def dicts_of_every_making() -> list[dict[Any, Any]]:
+    many = {f"name-{i}": float(i) for i in range(1_000)}
+    thinned = dict(many)
+    for i in range(0, 1_000, 3):
+        del thinned[f"name-{i}"]
+    first, last, refilled = dict(many), dict(many), dict(many)
+    del first["name-0"]
+    last.popitem()
+    refilled.clear()
+    refilled["rain"] = 1.0
+    mixed: dict[Any, Any] = {"a": 1.0, "b": None, "c": 2.0, 7: 3.0, "ä": 4.0, "€": 5.0, "𝔘": 6.0}
+    del mixed["c"]
+    grown = vars(Readings()) | {"more": 4.0}
+    replaced = vars(Readings())
+    replaced["other"] = 5.0
+    numbers = {i * 1_000: 1.0 for i in range(300)}
+    del numbers[5_000]
+    same: dict[Any, Any] = dict.fromkeys("abc", 1.0)
+    whole = [vars(Readings()), grown, replaced, same, {}, numbers]
+    return [many, thinned, first, last, refilled, mixed, *whole, dict(rain=1.0, wind=2.0)]
+
+
+def test_items_are_read_in_their_order_however_a_dict_came_about() -> None:
+    model = hw.PAA()
+    for turn in range(3):  # new, known, and known by their objects
+        for event in dicts_of_every_making():
+            decision = model.decide_one(event)
+            given = [(name, value) for name, value in event.items() if value is not None]
+            assert list(decision.features.items()) == given
+            model.answer(decision, turn == 1)
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_new_objects_in_any_order_and_alphabet_are_the_names_that_they_say(make: Any) -> None:
+    draws = np.random.default_rng(5)
+    names = ["a", "b", "ab", "sensor-1", "sensor-2", "ä", "€-1", "𝔘", "x" * 40, "x" * 39 + "y", ""]
+    values = draws.normal(size=(300, len(names))).round(3).tolist()
+    events, fresh = [], []
+    for number, row in enumerate(values):
+        order = draws.permutation(len(names)) if number % 3 else range(len(names))
+        events.append({names[i]: row[i] for i in order})
+        fresh.append({names[i].encode().decode(): row[i] for i in order})
+    pairs = zip(events, fresh, strict=True)
+    mixed = [new if 50 < t < 200 else old for t, (old, new) in enumerate(pairs)]
+    assert run(make(), fresh) == run(make(), events) == run(make(), mixed)
+
+
 def test_an_event_that_was_refused_leaves_nothing_for_the_next() -> None:
     for make in (lambda: hw.Spring(label_rate=1.0), lambda: hw.Linear(query="all")):
         model, other = make(), make()

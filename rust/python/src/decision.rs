@@ -7,10 +7,10 @@ use headwater_core::{
     CachedProducts, EventBuffer, FeatureValue, StoredDecision, UNKNOWN, event_fingerprint,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBool, PyBytes, PyDict};
 
 use crate::errors::{AnswerError, raise, shown, type_name};
-use crate::event::{PyEvent, TextValue};
+use crate::event::{EventObjects, PyEvent, TextValue};
 use crate::label::{label_to_python, read_label};
 use crate::name::EventKey;
 use crate::name_cache::NameBook;
@@ -37,22 +37,20 @@ pub struct Decision {
     /// The predicted label; None while no class is known.
     #[pyo3(get)]
     pub prediction: Py<PyAny>,
+    /// Whether the label was asked for.
+    #[pyo3(get)]
+    asked: Py<PyBool>, // an object, which Python reads without a call
     decided: headwater_core::Decision,
-    /// Names by position; the others are in the book by their ids.
-    kept: Vec<(u32, EventKey)>,
-    book: Arc<NameBook>,
-    texts: Vec<TextValue>,
     /// The features as the model used them, without the learner's own, with the ids they had at the
     /// time.
-    features: Vec<FeatureValue>,
-    /// With a scaler: what each feature said by being there.
-    presence: Vec<f64>,
+    features: Box<[FeatureValue]>,
     /// ‖x‖² of the features, or of what the model made of them.
     squared_norm: f64,
-    /// The raw values of the event, if the model used scaled ones.
-    given: Option<Vec<f64>>,
-    /// The factor and the energy of the event, computed by the scaler.
-    summary: [f64; 2],
+    book: Arc<NameBook>,
+    /// None of most events.
+    objects: Option<Box<EventObjects>>,
+    /// With a scaler.
+    scaled: Option<Box<ScaledEvent>>,
     /// The identity of the learner that made it.
     identity: u64,
     learner: (u64, u64),
@@ -61,27 +59,39 @@ pub struct Decision {
     answered: AtomicBool,
 }
 
+/// What the model made of an event.
+struct ScaledEvent {
+    /// What each feature said by being there.
+    presence: Vec<f64>,
+    /// The raw values of the event.
+    given: Vec<f64>,
+    /// The factor and the energy of the event, computed by the scaler.
+    summary: [f64; 2],
+}
+
 impl Decision {
-    /// A decision about an event, whose kept names and texts it takes.
+    /// A decision about an event, whose objects it takes; `given` are the raw values of the event, if the model
+    /// used scaled ones.
     pub fn new(
+        py: Python<'_>,
         decided: headwater_core::Decision,
         event: &mut PyEvent,
         book: Arc<NameBook>,
         given: Option<Vec<f64>>,
         (identity, learner, rounds): (u64, (u64, u64), u64),
-        prediction: Py<PyAny>,
     ) -> Self {
+        let EventBuffer { features, presence, squared_norm, summary, .. } = &event.buffer;
+        let scale =
+            |given| Box::new(ScaledEvent { presence: presence.clone(), given, summary: *summary });
         Self {
-            prediction,
+            prediction: py.None(),
+            asked: PyBool::new(py, decided.asked).to_owned().unbind(),
             decided,
-            kept: std::mem::take(&mut event.kept),
+            features: features.as_slice().into(),
+            squared_norm: *squared_norm,
             book,
-            texts: std::mem::take(&mut event.texts),
-            features: event.buffer.features.clone(),
-            presence: event.buffer.presence.clone(),
-            squared_norm: event.buffer.squared_norm,
-            given,
-            summary: event.buffer.summary,
+            scaled: given.map(scale),
+            objects: event.take_objects(),
             identity,
             learner,
             rounds,
@@ -91,7 +101,7 @@ impl Decision {
 
     /// The names of its features.
     fn keys(&self, py: Python<'_>) -> Vec<EventKey> {
-        self.book.keys(py, &self.kept, &self.features)
+        self.book.keys(py, self.kept_names(), &self.features)
     }
 
     /// The names that a learner has to be told: all of them if the ids are not its own. None: those that
@@ -102,7 +112,11 @@ impl Decision {
 
     /// The names of the features that had no id.
     pub fn kept_names(&self) -> &[(u32, EventKey)] {
-        &self.kept
+        self.objects.as_ref().map_or(&[], |objects| &objects.kept)
+    }
+
+    fn texts(&self) -> &[TextValue] {
+        self.objects.as_ref().map_or(&[], |objects| &objects.texts)
     }
 
     /// Learn the answer by calling `learn`, at most once.
@@ -125,15 +139,20 @@ impl Decision {
 
     /// The values as the model saw them, then the presences, if they are not those of the event.
     fn seen_as(&self) -> Option<Vec<f64>> {
+        let ScaledEvent { presence, .. } = self.scaled.as_deref()?;
         let values = self.features.iter().map(|feature| feature.value);
-        let presences = self.presence.iter().copied().chain(std::iter::repeat(0.0));
-        let presences = presences.take(self.features.len());
-        self.given.as_ref().map(|_| values.chain(presences).collect())
+        let presences = presence.iter().copied().chain(std::iter::repeat(0.0));
+        Some(values.chain(presences.take(self.features.len())).collect())
     }
 
     /// The raw value of a feature.
     fn raw(&self, position: usize) -> f64 {
-        self.given.as_ref().map_or(self.features[position].value, |given| given[position])
+        let seen = self.features[position].value;
+        self.scaled.as_ref().map_or(seen, |scaled| scaled.given[position])
+    }
+
+    fn summary(&self) -> [f64; 2] {
+        self.scaled.as_ref().map_or_else(Default::default, |scaled| scaled.summary)
     }
 
     fn event_fingerprint(&self, py: Python<'_>) -> u32 {
@@ -168,15 +187,17 @@ impl Decision {
     pub fn fill(&self, event: &mut EventBuffer, learner: (u64, u64)) {
         event.clear();
         event.features.extend_from_slice(&self.features);
-        event.presence.extend_from_slice(&self.presence);
+        if let Some(scaled) = &self.scaled {
+            event.presence.extend_from_slice(&scaled.presence);
+        }
         event.squared_norm = self.squared_norm;
-        event.known = learner == self.learner && self.kept.is_empty();
+        event.known = learner == self.learner && self.kept_names().is_empty();
         if learner != self.learner {
             for feature in &mut event.features {
                 feature.id = UNKNOWN;
             }
         }
-        event.summary = self.summary;
+        event.summary = self.summary();
     }
 }
 
@@ -194,12 +215,6 @@ impl Decision {
         self.decided.query_probability
     }
 
-    /// Whether the label was asked for.
-    #[getter]
-    fn asked(&self) -> bool {
-        self.decided.asked
-    }
-
     /// The event's features: name to value, without absent ones.
     #[getter]
     fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -213,10 +228,7 @@ impl Decision {
     /// The event as it came, without absent features: numbers as floats, texts as texts.
     #[getter]
     fn event<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        if self.texts.is_empty() {
-            return self.features(py);
-        }
-        let (dict, mut texts) = (PyDict::new(py), self.texts.iter().peekable());
+        let (dict, mut texts) = (PyDict::new(py), self.texts().iter().peekable());
         for (position, key) in self.keys(py).iter().enumerate() {
             match texts.next_if(|one| one.position == position) {
                 Some(one) => dict.set_item(one.name.to_python(py)?, one.text.bind(py))?,
@@ -249,7 +261,7 @@ impl Decision {
             query_probability: self.decided.query_probability,
             asked: self.decided.asked,
             answered: self.answered(),
-            summary: self.summary,
+            summary: self.summary(),
             event: self.event_fingerprint(py),
             features: self.features.len(),
             values: self.seen_as(),
@@ -285,12 +297,11 @@ impl Decision {
             .filter(|_| same_length)
             .map(|values| put_seen(&mut event.buffer, &values));
         event.buffer.summary = stored.summary;
-        let prediction = match &stored.prediction {
-            Some(label) => label_to_python(py, label)?.unbind(),
-            None => py.None(),
-        };
         let maker = (stored.identity, (0, 0), 0);
-        let decision = Self::new(decided, &mut event, Arc::default(), given, maker, prediction);
+        let mut decision = Self::new(py, decided, &mut event, Arc::default(), given, maker);
+        if let Some(label) = &stored.prediction {
+            decision.prediction = label_to_python(py, label)?.unbind();
+        }
         if !same_length || decision.event_fingerprint(py) != stored.event {
             return Err(AnswerError::new_err(
                 "decision: it was made about another event than the one given; give the event that it \
@@ -338,6 +349,7 @@ impl Decision {
     ) -> PyResult<Self> {
         let decided =
             headwater_core::Decision { number, class: None, margin, query_probability, asked };
+        let py = event.py();
         let mut event = PyEvent::read(event)?;
         if seen_as.as_ref().is_some_and(|values| values.len() != 2 * event.kept.len()) {
             return Err(AnswerError::new_err(
@@ -348,7 +360,8 @@ impl Decision {
         let given = seen_as.map(|values| put_seen(&mut event.buffer, &values));
         event.buffer.summary = summary;
         let maker = (identity, (0, 0), 0);
-        let decision = Self::new(decided, &mut event, Arc::default(), given, maker, prediction);
+        let new = Self::new(py, decided, &mut event, Arc::default(), given, maker);
+        let decision = Self { prediction, ..new };
         decision.answered.store(answered, Ordering::Release);
         Ok(decision)
     }
@@ -365,7 +378,7 @@ impl Decision {
             this.answered(),
             this.event(py)?,
             this.seen_as(),
-            this.summary,
+            this.summary(),
             this.identity,
             this.decided.number,
         );

@@ -2,11 +2,10 @@
 
 use headwater_core::{EventBuffer, FeatureId, FeatureValue, Name, UNKNOWN};
 use pyo3::exceptions::PyOverflowError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyMapping, PyString};
 
-use crate::dict::{ItemVisitor, PlainName, PlainValue, visit_items};
+use crate::dict::{ItemVisitor, NoObjects, PlainName, PlainValue, Recall, text_of, visit_items};
 use crate::errors::{EventError, is_about_value, shown, type_name};
 use crate::name::{EventKey, KeptNames, read_name};
 
@@ -17,10 +16,16 @@ pub struct PyEvent {
     /// Names by position; those of known features may be missing here, they are in the learner's `NameBook`.
     pub kept: Vec<(u32, EventKey)>,
     pub texts: Vec<TextValue>,
+    /// The name of an indicator, while it is looked for.
+    joined: String,
 }
 
-/// Objects of an event, which nobody needs any more.
-type Objects = (Vec<(u32, EventKey)>, Vec<TextValue>);
+/// Objects of an event.
+pub struct EventObjects {
+    /// Names by position.
+    pub kept: Vec<(u32, EventKey)>,
+    pub texts: Vec<TextValue>,
+}
 
 /// A text that an event gave as a value; as a feature it is part of the name of an indicator.
 pub struct TextValue {
@@ -31,16 +36,17 @@ pub struct TextValue {
 
 /// Finds the feature ids of an event's names. Runs no Python code.
 pub trait FindId<'py> {
-    /// A name that comes soon: memory can be prefetched. The pointer must not be read.
-    fn ahead(&self, _name: *const ffi::PyObject) {}
+    /// What recognizes the objects of names.
+    fn known(&self) -> impl Recall;
 
-    /// The id of a text object that came before, or `UNKNOWN`. The pointer must not be read.
-    fn recall(&mut self, _name: *const ffi::PyObject) -> FeatureId {
-        UNKNOWN
-    }
-
-    /// The id of a name whose object was not recalled, or `UNKNOWN`: then the event keeps the name.
-    fn find(&mut self, _name: Name<'_>, _object: Option<Borrowed<'_, 'py, PyString>>) -> FeatureId {
+    /// The id of a name whose object was not recognized, or `UNKNOWN`: then the event keeps the name. `before` is
+    /// the last id that was found.
+    fn find(
+        &mut self,
+        _name: Name<'_>,
+        _object: Option<Borrowed<'_, 'py, PyAny>>,
+        _before: FeatureId,
+    ) -> FeatureId {
         UNKNOWN
     }
 
@@ -53,15 +59,20 @@ pub trait FindId<'py> {
 /// Knows no ids.
 struct NoIds;
 
-impl FindId<'_> for NoIds {}
+impl FindId<'_> for NoIds {
+    fn known(&self) -> impl Recall {
+        NoObjects
+    }
+}
 
 impl PyEvent {
     /// Take the objects out of it, if it holds any.
-    pub fn take_objects(&mut self) -> Option<Objects> {
+    pub fn take_objects(&mut self) -> Option<Box<EventObjects>> {
         if self.kept.is_empty() && self.texts.is_empty() {
             return None;
         }
-        Some((std::mem::take(&mut self.kept), std::mem::take(&mut self.texts)))
+        let (kept, texts) = (std::mem::take(&mut self.kept), std::mem::take(&mut self.texts));
+        Some(Box::new(EventObjects { kept, texts }))
     }
 
     /// Read a mapping from feature name to value; all names are kept.
@@ -84,10 +95,11 @@ impl PyEvent {
         self.buffer.features.reserve(dict.len());
         self.kept.clear();
         self.texts.clear();
-        let mut reader = DictReader { event: self, finder, joined: String::new() };
-        let plain = visit_items(dict, &mut reader);
+        let mut reader = DictReader { event: self, finder, before: UNKNOWN };
+        let Some(squared_norm) = visit_items(dict, &mut reader) else { return false };
+        self.buffer.squared_norm = squared_norm;
         self.buffer.known = self.kept.is_empty();
-        plain && (self.texts.is_empty() || !self.has_repeats(dict.py(), finder))
+        self.texts.is_empty() || !self.has_repeats(dict.py(), finder)
     }
 
     /// Whether an indicator has the name of another feature.
@@ -105,7 +117,7 @@ impl PyEvent {
         for_each_item(x, |name, value| items.push(name, value))?;
         items.check(x.py())?;
         let EventItems { kept, features, texts } = items;
-        Ok(Self { buffer: EventBuffer::new(features), kept, texts })
+        Ok(Self { buffer: EventBuffer::new(features), kept, texts, joined: String::new() })
     }
 }
 
@@ -113,63 +125,69 @@ impl PyEvent {
 struct DictReader<'a, F> {
     event: &'a mut PyEvent,
     finder: &'a mut F,
-    /// The name of an indicator.
-    joined: String,
+    /// The last id that was found.
+    before: FeatureId,
 }
 
 impl<'py, F: FindId<'py>> ItemVisitor<'py> for DictReader<'_, F> {
-    #[inline]
-    fn ahead(&self, name: *const ffi::PyObject) {
-        self.finder.ahead(name);
+    #[inline(always)]
+    fn known(&mut self) -> (impl Recall, &mut Vec<FeatureValue>, &mut FeatureId) {
+        (self.finder.known(), &mut self.event.buffer.features, &mut self.before)
     }
 
-    #[inline]
-    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> bool {
+    #[inline(never)]
+    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> Option<f64> {
         let value = match value {
             PlainValue::Number(value) => value,
             PlainValue::Absent => return self.skip(name),
             PlainValue::Text(text) => return self.visit_text(name, text),
         };
-        let id = self.finder.recall(name.as_ptr());
+        let id = self.finder.known().recall(name.as_ptr());
         if id == UNKNOWN {
-            return self.visit_unrecalled(name, value);
+            return self.visit_unknown(name, value);
         }
-        let buffer = &mut self.event.buffer;
-        buffer.squared_norm += value * value;
-        buffer.features.push(FeatureValue { id, value });
-        true
+        self.before = id;
+        self.event.buffer.features.push(FeatureValue { id, value });
+        Some(value * value)
     }
 }
 
 impl<'py, F: FindId<'py>> DictReader<'_, F> {
     /// An absent feature must have a name too.
-    fn skip(&mut self, name: Borrowed<'_, 'py, PyAny>) -> bool {
-        self.finder.recall(name.as_ptr()) != UNKNOWN || PlainName::of(name).is_some()
+    fn skip(&mut self, name: Borrowed<'_, 'py, PyAny>) -> Option<f64> {
+        let is_known = self.finder.known().recall(name.as_ptr()) != UNKNOWN;
+        (is_known || PlainName::of(name).is_some()).then_some(0.0)
+    }
+
+    fn visit_unknown(&mut self, name: Borrowed<'_, 'py, PyAny>, value: f64) -> Option<f64> {
+        let name = PlainName::of(name)?;
+        let id = self.find(name.name, name.object());
+        self.push(id, value, || name.to_key());
+        Some(value * value)
+    }
+
+    fn find(&mut self, name: Name<'_>, object: Option<Borrowed<'_, 'py, PyAny>>) -> FeatureId {
+        let id = self.finder.find(name, object, self.before);
+        self.before = if id == UNKNOWN { self.before } else { id };
+        id
     }
 
     #[inline(never)]
-    fn visit_unrecalled(&mut self, name: Borrowed<'_, 'py, PyAny>, value: f64) -> bool {
-        let Some(name) = PlainName::of(name) else { return false };
-        let id = self.finder.find(name.name(), name.object());
-        self.push(id, value, || name.to_key());
-        true
-    }
-
     fn visit_text(
         &mut self,
         name: Borrowed<'_, 'py, PyAny>,
         value: Borrowed<'_, 'py, PyString>,
-    ) -> bool {
-        let (Some(name), Ok(text)) = (PlainName::of(name), value.to_str()) else { return false };
-        let mut joined = std::mem::take(&mut self.joined);
-        join(&mut joined, name.name(), text);
+    ) -> Option<f64> {
+        let (name, text) = (PlainName::of(name)?, text_of(value)?);
+        let mut joined = std::mem::take(&mut self.event.joined);
+        join(&mut joined, name.name, text);
         let position = self.event.buffer.features.len();
         let (name, text) = (name.to_key(), value.to_owned().unbind());
         self.event.texts.push(TextValue { position, name, text });
-        let id = self.finder.find(Name::Text(&joined), None);
+        let id = self.find(Name::Text(&joined), None);
         self.push(id, 1.0, || EventKey::Text(PyString::new(value.py(), &joined).unbind()));
-        self.joined = joined;
-        true
+        self.event.joined = joined;
+        Some(1.0)
     }
 
     fn push(&mut self, id: FeatureId, value: f64, key: impl FnOnce() -> EventKey) {
@@ -177,7 +195,6 @@ impl<'py, F: FindId<'py>> DictReader<'_, F> {
         if id == UNKNOWN {
             kept.push((buffer.features.len() as u32, key()));
         }
-        buffer.squared_norm += value * value;
         buffer.features.push(FeatureValue { id, value });
     }
 }

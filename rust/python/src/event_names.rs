@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::FixedState;
-use headwater_core::Name;
 use headwater_core::event_bytes::{EventWriter, RawValue, read};
-use pyo3::ffi;
+use headwater_core::{FeatureId, FeatureValue, Name, UNKNOWN};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::dict::{ItemVisitor, PlainName, PlainValue, visit_items};
+use crate::dict::{ItemVisitor, NoObjects, PlainName, PlainValue, Recall, visit_items};
 use crate::errors::{EventError, ParameterError, raise, shown};
 use crate::event::{for_each_item, read_number};
 use crate::name::{EventKey, read_name};
@@ -233,30 +232,38 @@ impl EventNames {
 }
 
 /// The items of a dict that are not absent.
-struct Entries(Vec<(EventKey, GivenValue)>);
+struct Entries {
+    found: Vec<(EventKey, GivenValue)>,
+    /// Stays empty, because no name is known.
+    features: Vec<FeatureValue>,
+    before: FeatureId,
+}
 
 impl<'py> ItemVisitor<'py> for Entries {
-    fn ahead(&self, _name: *const ffi::PyObject) {}
+    fn known(&mut self) -> (impl Recall, &mut Vec<FeatureValue>, &mut FeatureId) {
+        (NoObjects, &mut self.features, &mut self.before)
+    }
 
-    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> bool {
-        let Some(name) = PlainName::of(name) else { return false };
+    fn visit(&mut self, name: Borrowed<'_, 'py, PyAny>, value: PlainValue<'_, 'py>) -> Option<f64> {
+        let name = PlainName::of(name)?;
         let value = match value {
-            PlainValue::Absent => return true,
+            PlainValue::Absent => return Some(0.0),
             PlainValue::Number(number) => GivenValue::Number(number),
-            PlainValue::Text(text) if text.to_str().is_err() => return false,
+            PlainValue::Text(text) if text.to_str().is_err() => return None,
             PlainValue::Text(text) => GivenValue::Text(text.to_owned().unbind()),
         };
-        self.0.push((name.to_key(), value));
-        true
+        self.found.push((name.to_key(), value));
+        Some(0.0)
     }
 }
 
 /// The items of an event that are not absent.
 fn read_entries(x: &Bound<'_, PyAny>) -> PyResult<Vec<(EventKey, GivenValue)>> {
     if let Ok(dict) = x.cast_exact::<PyDict>() {
-        let mut entries = Entries(Vec::with_capacity(dict.len()));
-        if visit_items(dict, &mut entries) {
-            return Ok(entries.0);
+        let found = Vec::with_capacity(dict.len());
+        let mut entries = Entries { found, features: Vec::new(), before: UNKNOWN };
+        if visit_items(dict, &mut entries).is_some() {
+            return Ok(entries.found);
         }
     }
     let mut entries: Vec<(EventKey, GivenValue)> = Vec::new();

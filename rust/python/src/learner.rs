@@ -443,10 +443,11 @@ impl Learner {
             let given = inner.core.is_scaled().then(|| values.collect());
             let names = KeptNames { py, kept: &event.kept };
             let decided = inner.core.decide_told(&mut event.buffer, &names, told)?;
+            inner.note_names(py, &event.kept, &event.buffer.features);
             let label = inner.core.prediction(decided.class, decided.margin);
             let maker = (inner.core.identity(), inner.whose(), inner.core.learned());
             let book = inner.book.clone();
-            decision = Some(Decision::new(decided, event, book, given, maker, py.None()));
+            decision = Some(Decision::new(py, decided, event, book, given, maker));
             Ok(label)
         })?;
         let Some(mut decision) = decision else { unreachable!("without an error it was made") };
@@ -469,7 +470,9 @@ impl Learner {
         let label = self.given_label(y)?;
         self.on_event(x, |inner, event| {
             let names = KeptNames { py: x.py(), kept: &event.kept };
-            inner.core.learn(&mut event.buffer, &names, &label).map(|_| ())
+            inner.core.learn(&mut event.buffer, &names, &label)?;
+            inner.note_names(x.py(), &event.kept, &event.buffer.features);
+            Ok(())
         })
     }
 
@@ -512,20 +515,27 @@ impl Learner {
         decision.answer(|| {
             self.with(py, |inner| {
                 let whose = inner.whose();
-                let LockedLearner { core, event, .. } = inner;
-                let decided = decision.known_to(core)?;
-                let event = &mut event.get_or_insert_default().buffer;
-                decision.fill(event, whose);
+                let decided = decision.known_to(&inner.core)?;
+                let mut event = inner.event.take().unwrap_or_default();
+                decision.fill(&mut event.buffer, whose);
                 let all = decision.all_names(py, whose);
                 let kept = all.as_deref().unwrap_or(decision.kept_names());
-                let names = KeptNames { py, kept };
-                if !kept.is_empty() {
-                    core.look_up(&names, event)?;
+                let answered = (|| {
+                    let names = KeptNames { py, kept };
+                    if !kept.is_empty() {
+                        inner.core.look_up(&names, &mut event.buffer)?;
+                    }
+                    inner.core.expand(&mut event.buffer);
+                    let products = decision.products(whose, inner.core.learned());
+                    let weight = weight.unwrap_or_else(|| decided.weight());
+                    let event = &mut event.buffer;
+                    inner.core.answer_weighed(&decided, event, &names, &label, products, weight)
+                })();
+                if answered.is_ok() {
+                    inner.note_names(py, kept, &event.buffer.features);
                 }
-                core.expand(event);
-                let products = decision.products(whose, core.learned());
-                let weight = weight.unwrap_or_else(|| decided.weight());
-                core.answer_weighed(&decided, event, &names, &label, products, weight)
+                inner.event = Some(event);
+                answered
             })
         })
     }

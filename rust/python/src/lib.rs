@@ -43,6 +43,7 @@ fn split_model<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(String, Bound<'py
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scalars::find_types(module.py());
+    dict::find_layout(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ARITHMETIC", headwater_core::ARITHMETIC)?;
     module.add_class::<decision::Decision>()?;

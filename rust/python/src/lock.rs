@@ -6,10 +6,12 @@ use std::sync::{
 };
 
 use headwater_core as core;
+use headwater_core::FeatureValue;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::event::PyEvent;
+use crate::name::EventKey;
 use crate::name_cache::{NameBook, NameCache, NameFinder};
 
 /// The core's learner, and an identity that no other learner has.
@@ -38,7 +40,18 @@ impl LockedLearner {
     /// Read a dict with the ids of its names: see [`PyEvent::read_dict`].
     pub fn read_dict(&mut self, dict: &Bound<'_, PyDict>, event: &mut PyEvent) -> bool {
         let Self { core, name_cache, book, .. } = self;
-        event.read_dict(dict, &mut NameFinder::new(dict.py(), core, name_cache, book))
+        let mut finder = NameFinder::new(dict.py(), core, name_cache, book);
+        let plain = event.read_dict(dict, &mut finder);
+        finder.end_event(event.buffer.features.len() - event.kept.len());
+        plain
+    }
+
+    /// Note the objects of an event's names, those that are known by now.
+    pub fn note_names(&mut self, py: Python<'_>, kept: &[(u32, EventKey)], known: &[FeatureValue]) {
+        if !kept.is_empty() {
+            let Self { core, name_cache, book, .. } = self;
+            NameFinder::new(py, core, name_cache, book).note(kept, known);
+        }
     }
 
     /// Identifies whose ids a decision holds and since when: ids change when features are evicted.
