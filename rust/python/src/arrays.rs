@@ -7,12 +7,13 @@
 use std::sync::atomic::{AtomicI32, AtomicU64};
 
 use headwater_core::batch::{Batch, LabelColumn};
-use headwater_core::row_arrays::{RowArrays, SharedArrays};
+use headwater_core::row_arrays::{AreUsual, RowArrays, SharedArrays};
 use headwater_core::{ColumnNames, Error, Label, Name, OwnedName};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::all_cores::holds_for_all;
 use crate::errors::{EventError, LabelError, raise};
 use crate::feature_names::FeatureNames;
 use crate::label::read_label;
@@ -64,7 +65,9 @@ impl<'a> Slices<'a> {
         run: impl FnOnce(&Batch<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let (rows, width) = self.rows();
-        if let Some(batch) = Batch::shared(rows, self.shared(), columns, width)? {
+        let (Self::Dense { values, .. } | Self::Csr { values, .. }) = *self;
+        let by_ranges = |rows, holds: &AreUsual<'_>| holds_for_all(rows, values.len(), holds);
+        if let Some(batch) = Batch::shared(rows, self.shared(), columns, width, by_ranges)? {
             return run(&batch);
         }
         let Self::Csr { indptr, indices, values, .. } = *self else {

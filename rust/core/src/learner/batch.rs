@@ -11,7 +11,7 @@ use crate::learner::Learner;
 use crate::learner::decision::Decision;
 use crate::learner::event_buffer::EventBuffer;
 use crate::learner::feature_names::{ColumnNames, UNSEEN, check_count, check_names};
-use crate::learner::row_arrays::{RowArrays, SharedArrays, changed, column, number};
+use crate::learner::row_arrays::{AreUsual, RowArrays, SharedArrays, changed, column, number};
 
 /// The labels of a batch, one per row.
 #[derive(Clone, Copy, Debug)]
@@ -64,21 +64,22 @@ enum Rows<'a> {
 impl<'a> Batch<'a> {
     pub fn new(rows: RowArrays<'a>, columns: ColumnNames<'a>, width: usize) -> Result<Self, Error> {
         Self::check_columns(&columns, width)?;
-        rows.check(&columns, width)?;
+        rows.check(&columns, width, |count, are_usual| are_usual(0..count))?;
         Ok(Self { rows: Rows::Own(rows), columns, width })
     }
 
     /// A batch of arrays that somebody else may write while it is read: `rows` are checked, and the events are
     /// then read from `shared`, which are the same arrays. None if the columns of a row do not rise: what is read
-    /// could have a column twice, so such arrays have to be copied.
+    /// could have a column twice, so such arrays have to be copied. `by_ranges` as in [`RowArrays::check`].
     pub fn shared(
         rows: RowArrays<'_>,
         shared: SharedArrays<'a>,
         columns: ColumnNames<'a>,
         width: usize,
+        by_ranges: impl FnOnce(usize, &AreUsual<'_>) -> bool,
     ) -> Result<Option<Self>, Error> {
         Self::check_columns(&columns, width)?;
-        let rises = rows.check(&columns, width)?;
+        let rises = rows.check(&columns, width, by_ranges)?;
         Ok(rises.then_some(Self { rows: Rows::Shared(shared), columns, width }))
     }
 

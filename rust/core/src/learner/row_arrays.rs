@@ -3,6 +3,7 @@
 //! Arrays that belong to the caller may be written by another thread while a batch runs. So each of their numbers
 //! is read once, as an atomic, and what was written meanwhile is refused when it is read if it does not fit.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use crate::error::Error;
@@ -35,36 +36,72 @@ pub fn column(cell: &AtomicI32) -> usize {
 }
 
 impl RowArrays<'_> {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match *self {
+            Self::Csr { indptr, .. } => indptr.len() - 1,
+            Self::Dense { rows, .. } => rows,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Refuse arrays that do not fit together, columns that do not exist or are twice in a row, and infinities.
-    /// Whether the columns of every row rise.
-    pub fn check(&self, names: &ColumnNames<'_>, width: usize) -> Result<bool, Error> {
+    /// Whether the columns of every row rise. `by_ranges` says whether something holds for all of so many rows, by
+    /// asking for ranges of them: whoever has threads can ask side by side.
+    pub fn check(
+        &self,
+        names: &ColumnNames<'_>,
+        width: usize,
+        by_ranges: impl FnOnce(usize, &AreUsual<'_>) -> bool,
+    ) -> Result<bool, Error> {
+        if let Self::Csr { indptr, indices, values } = *self {
+            check_pointers(indptr, indices.len(), values.len())?;
+        }
+        // All rows at once, and only if something is unusual one after the other.
+        if by_ranges(self.len(), &|rows| self.are_usual(rows, width)) {
+            return Ok(true);
+        }
+        let mut rises = true;
         match *self {
             Self::Csr { indptr, indices, values } => {
-                check_pointers(indptr, indices.len(), values.len())?;
-                // All rows at once, and only if something is unusual one after the other.
-                let (rising, finite) = (all_rise(indptr, indices, width), are_finite(values));
                 let mut last_row_of = Vec::new();
-                for row in 0..if rising && finite { 0 } else { indptr.len() - 1 } {
+                for row in 0..self.len() {
                     let range = indptr[row] as usize..indptr[row + 1] as usize;
-                    if !rising {
-                        let row_columns = &indices[range.clone()];
-                        check_columns(row_columns, row, names, width, &mut last_row_of)?;
-                    }
-                    let column = |position| indices[range.start + position] as usize;
-                    check_values(&values[range.clone()], row, names, column)?;
+                    let columns = &indices[range.clone()];
+                    rises &= check_columns(columns, row, names, width, &mut last_row_of)?;
+                    check_values(&values[range], row, names, |place| columns[place] as usize)?;
                 }
-                Ok(rising)
             }
             Self::Dense { values, columns, rows } => {
-                for row in 0..if are_finite(values) { 0 } else { rows } {
+                for row in 0..rows {
                     let values = &values[row * columns..(row + 1) * columns];
                     check_values(values, row, names, |i| i)?;
                 }
-                Ok(true)
+            }
+        }
+        Ok(rises)
+    }
+
+    /// Whether in all of these rows columns rise and exist, and no value is NaN or infinite.
+    fn are_usual(&self, rows: Range<usize>, width: usize) -> bool {
+        match *self {
+            Self::Csr { indptr, indices, values } => {
+                let range = indptr[rows.start] as usize..indptr[rows.end] as usize;
+                all_rise(&indptr[rows.start..=rows.end], &indices[range.clone()], width)
+                    && are_finite(&values[range])
+            }
+            Self::Dense { values, columns, .. } => {
+                are_finite(&values[rows.start * columns..rows.end * columns])
             }
         }
     }
 }
+
+/// Whether these rows have nothing that has to be looked at row by row.
+pub type AreUsual<'a> = dyn Fn(Range<usize>) -> bool + Sync + 'a;
 
 fn check_pointers(indptr: &[i64], indices: usize, values: usize) -> Result<(), Error> {
     let bad = |text: String| Err(Error::Event(text));
@@ -96,11 +133,11 @@ fn falls(columns: &[i32]) -> usize {
 /// So many are counted in 32 bits.
 const COUNTED: usize = 1 << 20;
 
-/// Whether the columns of every row rise, and all of them exist.
+/// Whether the columns of every row rise, and all of them exist. Rows end at `indptr` less its first number.
 fn all_rise(indptr: &[i64], indices: &[i32], width: usize) -> bool {
-    let mut between_rows = 0;
+    let (mut between_rows, base) = (0, indptr[0]);
     for row in indptr.windows(2) {
-        let (start, end) = (row[0] as usize, row[1] as usize);
+        let (start, end) = ((row[0] - base) as usize, (row[1] - base) as usize);
         if start == end {
             continue;
         }
@@ -128,16 +165,17 @@ fn are_finite(values: &[f64]) -> bool {
 /// With more columns a table of them would take longer than sorting a row.
 const MOST_IN_TABLE: usize = 1 << 20;
 
+/// Refuse columns that do not exist or are twice in a row; whether they rise.
 fn check_columns(
     row: &[i32],
     number: usize,
     names: &ColumnNames<'_>,
     width: usize,
     last_row_of: &mut Vec<usize>,
-) -> Result<(), Error> {
-    let (Some(first), Some(last)) = (row.first(), row.last()) else { return Ok(()) };
+) -> Result<bool, Error> {
+    let (Some(first), Some(last)) = (row.first(), row.last()) else { return Ok(true) };
     if falls(row) == 0 && *first >= 0 && (*last as usize) < width {
-        return Ok(());
+        return Ok(true);
     }
     if let Some(&column) = row.iter().find(|&&c| c < 0 || c as usize >= width) {
         return Err(Error::Event(format!(
@@ -155,7 +193,7 @@ fn check_columns(
         sorted.sort_unstable();
         sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
     };
-    let Some(column) = twice else { return Ok(()) };
+    let Some(column) = twice else { return Ok(false) };
     let name = names.name(column as usize);
     Err(Error::Event(format!("X, row {number}: feature {name} appears twice.")))
 }
