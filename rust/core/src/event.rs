@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The number of a feature's name: names are numbered in the order in which they are learned.
 pub type FeatureId = u32;
@@ -13,12 +14,41 @@ pub const UNKNOWN: FeatureId = FeatureId::MAX;
 
 /// A feature's name. The derived order is the order in which new names get their ids:
 /// integers by value, then text by code point (which is the order of UTF-8 bytes).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(untagged, expecting = "a name must be a text or a 64-bit integer")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(untagged)]
 pub enum Name<'a> {
     Number(i64),
-    #[serde(borrow)]
     Text(&'a str),
+}
+
+/// Reads what comes. The derived way would first try a number, and write an error for each text.
+impl<'de: 'a, 'a> Deserialize<'de> for Name<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NameVisitor)
+    }
+}
+
+struct NameVisitor;
+
+impl<'de> Visitor<'de> for NameVisitor {
+    type Value = Name<'de>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a name that is a text or a 64-bit integer")
+    }
+
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Name<'de>, E> {
+        Ok(Name::Text(text))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Name<'de>, E> {
+        Ok(Name::Number(number))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Name<'de>, E> {
+        let fits = i64::try_from(number).map(Name::Number);
+        fits.map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+    }
 }
 
 impl std::fmt::Display for Name<'_> {
