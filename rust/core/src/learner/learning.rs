@@ -136,7 +136,7 @@ impl Learner {
         let new = if event.pending || enters { event.new.len() } else { 0 };
         let (table, per_feature) = (&self.table, self.inputs_per_feature());
         let taught = learnable.as_deref().unwrap_or(event);
-        let example = || Example {
+        let example = Example {
             features: taught.inputs(),
             squared_norm: taught.squared_norm,
             target: parsed.target,
@@ -151,8 +151,8 @@ impl Learner {
         };
         let outcome = match &mut self.model {
             // Compiled into the loop of the caller, where the example need not be in memory.
-            Model::Linear(model) => model.learn(&example(), &mut self.draws)?,
-            model => model.learn(&example(), &mut self.draws)?,
+            Model::Linear(model) => model.learn(&{ example }, &mut self.draws)?,
+            model => model.learn(&{ example }, &mut self.draws)?,
         };
 
         // From here on nothing can fail.

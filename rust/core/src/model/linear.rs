@@ -362,8 +362,10 @@ impl Linear {
             self.config.update.step(&input)
         };
         let norm = squared_norm.sqrt();
-        let safe = step.length.is_finite()
-            && moving.iter().all(|&(v, _)| self.weights.can_take(v, features, step, norm));
+        let mut safe = step.length.is_finite();
+        for &(vector, _) in moving {
+            safe = safe && self.weights.can_take(vector, features, step, norm);
+        }
         if !safe {
             return Err(too_large("a weight"));
         }
