@@ -89,7 +89,8 @@ impl StoredDecision {
         ];
         let flags =
             flags.iter().fold(form << 4, |all, &(is, flag)| all | if is { flag } else { 0 });
-        let mut bytes = Vec::with_capacity(80 + 8 * self.features);
+        // By what is there: a record that was read may claim any number of features.
+        let mut bytes = Vec::with_capacity(80 + 8 * self.values.as_ref().map_or(0, Vec::len));
         bytes.extend_from_slice(&[VERSION, flags]);
         bytes.extend_from_slice(&self.identity.to_le_bytes());
         push_varint(&mut bytes, self.number);

@@ -256,7 +256,8 @@ impl RunningScaler {
                 loading: state.loadings.as_ref().map_or(0.0, |loadings| loadings[i]),
             };
             let observed = restored.first <= restored.last && state.last[i] < state.rounds;
-            if restored.squares < 0.0 || (restored.n > 0.0 && !observed) {
+            let unseen = restored.n == 0.0;
+            if restored.squares < 0.0 || (unseen && state.last[i] != 0) || !(unseen || observed) {
                 return Err("a statistic is impossible");
             }
             self.stats.push(restored);
