@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::ScopedJoinHandle;
+use std::thread;
 
 use headwater_core::batch::Batch;
 use headwater_core::row_arrays::AreUsual;
@@ -25,24 +25,41 @@ const VALUES_PER_THREAD: usize = 1 << 15;
 
 /// How many threads so many values are worth.
 fn threads_for(values: usize) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    let cores = || thread::available_parallelism().map_or(1, NonZero::get);
     let most = values / VALUES_PER_THREAD;
     if most < 2 { 1 } else { cores().min(most) }
+}
+
+/// The result of `first`, computed by this thread, and of `work` for each number from 1 below `count`, by threads of
+/// their own. Where none can be had, for want of memory say, this one does their work.
+fn side_by_side<R: Send>(
+    count: usize,
+    first: impl FnOnce() -> R,
+    work: impl Fn(usize) -> R + Sync,
+) -> Vec<R> {
+    thread::scope(|scope| {
+        let work = &work;
+        let spawn = |number| {
+            let spawned = thread::Builder::new().spawn_scoped(scope, move || work(number));
+            spawned.map_err(|_| number)
+        };
+        let others: Vec<_> = (1..count).map(spawn).collect();
+        let first = first();
+        let joined = others.into_iter().map(|other| match other {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(number) => work(number),
+        });
+        std::iter::once(first).chain(joined).collect()
+    })
 }
 
 /// Whether something holds for all of so many rows, with so many values.
 pub fn holds_for_all(rows: usize, values: usize, holds: &AreUsual<'_>) -> bool {
     let threads = threads_for(values);
     let share = rows.div_ceil(threads).max(1);
-    let range = |number: usize| (number * share).min(rows)..((number + 1) * share).min(rows);
-    std::thread::scope(|scope| {
-        let spawn = |number| scope.spawn(move || holds(range(number)));
-        let others: Vec<_> = (1..threads).map(spawn).collect();
-        let joined = |other: ScopedJoinHandle<'_, bool>| {
-            other.join().unwrap_or_else(|panic| resume_unwind(panic))
-        };
-        others.into_iter().fold(holds(range(0)), |all, other| all & joined(other))
-    })
+    let holds_for =
+        |number: usize| holds((number * share).min(rows)..((number + 1) * share).min(rows));
+    side_by_side(threads, || holds_for(0), holds_for).into_iter().all(|held| held)
 }
 
 /// What `score` computes of each event, in the order of the events. `tick` is called before rows, by this thread;
@@ -64,19 +81,15 @@ pub fn score_many<T: Send>(
         let scored = learner.score_rows(batch, rows, goes_on, score);
         scored.inspect_err(|_| _ = failed.fetch_min(number, Ordering::Relaxed))
     };
-    let shares: Vec<Result<Vec<T>, Error>> = std::thread::scope(|scope| {
-        let run = &run;
-        let spawn = |number| scope.spawn(move || run(number, &mut |_| true));
-        let others: Vec<_> = (1..threads).map(spawn).collect();
-        let first = run(0, &mut tick);
-        let joined = others
-            .into_iter()
-            .map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        std::iter::once(first).chain(joined).collect()
-    });
+    let shares = side_by_side(threads, || run(0, &mut tick), |number| run(number, &mut |_| true));
     let mut all = Vec::new();
     for share in shares {
-        all.extend(share?);
+        let share = share?;
+        if all.is_empty() {
+            all = share;
+        } else {
+            all.extend(share);
+        }
     }
     Ok(all)
 }

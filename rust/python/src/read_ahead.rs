@@ -73,7 +73,8 @@ pub fn go_through<R: Send>(
         };
         let filled = thread::scope(|scope| {
             for _ in 0..helpers {
-                scope.spawn(work);
+                // Without a thread, for want of memory say, this one does the work.
+                let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
             let read = matches!(following, Following::Block);
             let filled = read.then(|| next.fill(reader, &mut header, || watch.goes_on()));
