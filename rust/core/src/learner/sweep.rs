@@ -82,6 +82,10 @@ impl Block {
                 }
                 Ok(NextRecord::Event { line, header: columns }) => {
                     next.line.clear();
+                    if next.line.try_reserve(line.len()).is_err() {
+                        following = Following::Stop(reader.error(RecordError::NoMemory));
+                        break;
+                    }
                     next.line.push_str(line);
                     let known = header.len();
                     if columns.len() > known {
