@@ -84,7 +84,7 @@ impl Histories {
         (0..self.len() as FeatureId).map(|id| self.get(id))
     }
 
-    /// Whether a feature was learned; one without a row was not.
+    /// Whether a feature was learned. An id that is not in the table was never learned.
     pub fn is_learned(&self, id: FeatureId) -> bool {
         let index = id as usize;
         self.recent.get(index).is_some_and(|recent| recent.times > 0)

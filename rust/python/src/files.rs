@@ -134,7 +134,7 @@ impl<'a> ProgressWatch<'a> {
         self.stopped.is_none()
     }
 
-    /// The same between two blocks of lines, without the clock being asked for less often than that.
+    /// The same between two blocks of lines, which are seldom enough to ask for the time at each.
     pub fn look_now(&mut self, run: &RunCounts, skips: &Skips, reader: &Reader) -> bool {
         if let (Some(progress), true) = (self.progress, self.last_told.elapsed() > BETWEEN_LOOKS) {
             self.last_told = Instant::now();

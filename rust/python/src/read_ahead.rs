@@ -16,8 +16,7 @@ use crate::files::ProgressWatch;
 /// Files of fewer bytes are not worth a second thread.
 const LEAST_BYTES: u64 = 1 << 20;
 
-/// Whether reading a file beside learning is of use: it is large, there is a second core, and nobody waits for what
-/// is written into it meanwhile.
+/// Whether reading a file beside learning is of use: it is a large file, not a pipe, and there is a second core.
 pub fn is_worth_a_thread(path: &Path) -> bool {
     let size = path.metadata().ok().filter(Metadata::is_file).map_or(0, |data| data.len());
     size >= LEAST_BYTES && thread::available_parallelism().map_or(1, NonZero::get) > 1
