@@ -27,55 +27,42 @@ pub enum Arrays<'py> {
     Csr(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i32>, PyReadonlyArray1<'py, f64>, usize),
 }
 
-/// The arrays as the core reads them.
-enum Slices<'a> {
-    Dense { values: &'a [f64], columns: usize, rows: usize },
-    Csr { indptr: &'a [i64], indices: &'a [i32], values: &'a [f64], columns: usize },
+/// The same arrays as others may write them.
+fn shared(rows: RowArrays<'_>) -> SharedArrays<'_> {
+    match rows {
+        RowArrays::Dense { values, columns, rows } => {
+            SharedArrays::Dense { values: shared_numbers(values), columns, rows }
+        }
+        RowArrays::Csr { indptr, indices, values } => SharedArrays::Csr {
+            indptr,
+            indices: shared_columns(indices),
+            values: shared_numbers(values),
+        },
+    }
 }
 
-impl<'a> Slices<'a> {
-    fn rows(&self) -> (RowArrays<'a>, usize) {
-        match *self {
-            Self::Dense { values, columns, rows } => {
-                (RowArrays::Dense { values, columns, rows }, columns)
-            }
-            Self::Csr { indptr, indices, values, columns } => {
-                (RowArrays::Csr { indptr, indices, values }, columns)
-            }
-        }
+/// Run on the arrays where they are or, if columns do not rise in every row, on a copy of them.
+fn run_on<T>(
+    rows: RowArrays<'_>,
+    columns: ColumnNames<'_>,
+    width: usize,
+    run: impl FnOnce(&Batch<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let by_ranges = |count, holds: &AreUsual<'_>| holds_for_all(count, rows.values().len(), holds);
+    if let Some(batch) = Batch::shared(rows, shared(rows), columns, width, by_ranges)? {
+        return run(&batch);
     }
-
-    fn shared(&self) -> SharedArrays<'a> {
-        match *self {
-            Self::Dense { values, columns, rows } => {
-                SharedArrays::Dense { values: shared_numbers(values), columns, rows }
-            }
-            Self::Csr { indptr, indices, values, .. } => SharedArrays::Csr {
-                indptr,
-                indices: shared_columns(indices),
-                values: shared_numbers(values),
-            },
+    let values = copied(rows.values())?;
+    match rows {
+        RowArrays::Csr { indptr, indices, .. } => {
+            let indices = copied(indices)?;
+            let rows = RowArrays::Csr { indptr, indices: &indices, values: &values };
+            run(&Batch::new(rows, columns, width)?)
         }
-    }
-
-    /// Run on the arrays where they are, or on a copy of them.
-    fn run<T>(
-        &self,
-        columns: ColumnNames<'_>,
-        run: impl FnOnce(&Batch<'_>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let (rows, width) = self.rows();
-        let (Self::Dense { values, .. } | Self::Csr { values, .. }) = *self;
-        let by_ranges = |rows, holds: &AreUsual<'_>| holds_for_all(rows, values.len(), holds);
-        if let Some(batch) = Batch::shared(rows, self.shared(), columns, width, by_ranges)? {
-            return run(&batch);
+        RowArrays::Dense { columns: wide, rows, .. } => {
+            let rows = RowArrays::Dense { values: &values, columns: wide, rows };
+            run(&Batch::new(rows, columns, width)?)
         }
-        let Self::Csr { indptr, indices, values, .. } = *self else {
-            unreachable!("the columns of dense rows rise")
-        };
-        let (indices, values) = (copied(indices)?, copied(values)?);
-        let rows = RowArrays::Csr { indptr, indices: &indices, values: &values };
-        run(&Batch::new(rows, columns, width)?)
     }
 }
 
@@ -90,19 +77,17 @@ impl Arrays<'_> {
         run: impl FnOnce(&Batch<'_>) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let ends; // a copy: nobody else may move the ends of rows
-        let slices = match self {
+        let (rows, width) = match self {
             Self::Dense(values) => {
                 let (rows, columns) = values.as_array().dim();
-                Slices::Dense { values: contiguous(values.as_slice())?, columns, rows }
+                let values = contiguous(values.as_slice())?;
+                (RowArrays::Dense { values, columns, rows }, columns)
             }
-            Self::Csr(indptr, indices, values, columns) => {
+            Self::Csr(indptr, indices, values, width) => {
                 ends = contiguous(indptr.as_slice())?.to_vec();
-                Slices::Csr {
-                    indptr: &ends,
-                    indices: contiguous(indices.as_slice())?,
-                    values: contiguous(values.as_slice())?,
-                    columns: *columns,
-                }
+                let (indices, values) = (indices.as_slice(), values.as_slice());
+                let (indices, values) = (contiguous(indices)?, contiguous(values)?);
+                (RowArrays::Csr { indptr: &ends, indices, values }, *width)
             }
         };
         let kept = names.and_then(|names| names.cast::<FeatureNames>().ok());
@@ -116,7 +101,7 @@ impl Arrays<'_> {
                 (None, Some(names)) => ColumnNames::Listed(names),
                 (None, None) => ColumnNames::Numbers,
             };
-            slices.run(columns, run)
+            run_on(rows, columns, width, run)
         })
         .map_err(raise)
     }

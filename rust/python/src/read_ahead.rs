@@ -6,15 +6,18 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use headwater_core::readers::Reader;
-use headwater_core::sweep::{Block, Following, Header, SweptLearner};
+use headwater_core::sweep::{Block, Following, Header, MOST_LINES, SweptLearner};
 use headwater_core::{DecisionSink, Error, LearnedLabels, RunCounts};
 
-use crate::files::ProgressWatch;
+use crate::files::{BETWEEN_LOOKS, ProgressWatch};
 
 /// Files of fewer bytes are not worth a second thread.
 const LEAST_BYTES: u64 = 1 << 20;
+/// Lines of the first block.
+const FIRST_LINES: usize = 64;
 
 /// Whether reading a file beside learning is of use: it is a large file, not a pipe, and there is a second core.
 pub fn is_worth_a_thread(path: &Path) -> bool {
@@ -60,8 +63,10 @@ pub fn go_through<R: Send>(
 ) -> Result<(), Error> {
     let helpers = (thread::available_parallelism().map_or(1, NonZero::get) - 1).min(runs.len());
     let (mut block, mut next, mut header) = (Block::default(), Block::default(), Header::default());
-    let mut following = block.fill(reader, &mut header, || watch.goes_on());
+    let mut lines = FIRST_LINES;
+    let mut following = block.fill(reader, &mut header, lines, || watch.goes_on());
     loop {
+        let began = Instant::now();
         let at_work = AtomicUsize::new(0);
         let queue = Mutex::new(runs.iter_mut());
         let work = || {
@@ -76,7 +81,7 @@ pub fn go_through<R: Send>(
                 let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
             let read = matches!(following, Following::Block);
-            let filled = read.then(|| next.fill(reader, &mut header, || watch.goes_on()));
+            let filled = read.then(|| next.fill(reader, &mut header, lines, || watch.goes_on()));
             work();
             filled
         });
@@ -88,6 +93,7 @@ pub fn go_through<R: Send>(
         if !goes_on(watch, runs, reader) {
             return Err(Error::Interrupted);
         }
+        lines = lines_after(lines, began.elapsed());
         following = filled;
         std::mem::swap(&mut block, &mut next);
     }
@@ -95,4 +101,17 @@ pub fn go_through<R: Send>(
         Following::Stop(error) => Err(error),
         Following::Block | Following::End => Ok(()),
     }
+}
+
+/// How many lines the next block should have after one that took so long: whoever waits for Ctrl-C or for progress
+/// waits for a block.
+fn lines_after(lines: usize, took: Duration) -> usize {
+    let next = if took > BETWEEN_LOOKS {
+        lines / 2
+    } else if took * 2 < BETWEEN_LOOKS {
+        lines * 2
+    } else {
+        lines
+    };
+    next.clamp(1, MOST_LINES)
 }

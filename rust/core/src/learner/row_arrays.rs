@@ -35,7 +35,13 @@ pub fn column(cell: &AtomicI32) -> usize {
     cell.load(Ordering::Relaxed) as usize // below 0: too large
 }
 
-impl RowArrays<'_> {
+impl<'a> RowArrays<'a> {
+    /// All values, absent ones included.
+    pub fn values(&self) -> &'a [f64] {
+        let (Self::Csr { values, .. } | Self::Dense { values, .. }) = *self;
+        values
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         match *self {

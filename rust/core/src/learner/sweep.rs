@@ -11,8 +11,8 @@ use crate::learner::file::{LearnedLabels, Pass, RunCounts};
 use crate::readers::record::{NextRecord, Record, RecordError, RecordNames};
 use crate::readers::{Place, Reader, Skips};
 
-/// A block ends with so many lines, or when its lines have so many bytes.
-const MOST_LINES: usize = 1 << 10;
+/// No block needs more lines than this; it also ends when its lines have so many bytes.
+pub const MOST_LINES: usize = 1 << 10;
 const MOST_BYTES: usize = 1 << 20;
 
 /// A learner on its way through a file: afterwards it is as [`Learner::simulate_file`] leaves it.
@@ -54,18 +54,19 @@ pub enum Following {
 }
 
 impl Block {
-    /// Read the next lines. A source that is slow is waited for only if there is no event yet. `tick` is called
+    /// Read the next lines, at most `most`. A source that is slow is waited for only if there is no event yet. `tick` is called
     /// before each line; `false` ends the block, and nothing follows it.
     pub fn fill(
         &mut self,
         reader: &mut Reader,
         header: &mut Header,
+        most: usize,
         mut tick: impl FnMut() -> bool,
     ) -> Following {
         self.filled = 0;
         let mut bytes = 0;
         let mut following = Following::Block;
-        while self.filled < MOST_LINES && bytes < MOST_BYTES {
+        while self.filled < most && bytes < MOST_BYTES {
             if !tick() {
                 following = Following::Stop(Error::Interrupted);
                 break;
