@@ -111,6 +111,35 @@ def test_arrays_that_change_in_another_thread_leave_a_model_that_can_be_loaded()
         race(learn)
 
 
+def across_words(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same numbers, none of them at an address that the processor likes."""
+    raw = np.zeros(array.nbytes + 1, np.uint8)
+    moved: np.ndarray[Any, Any] = raw[1:].view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    assert not moved.flags.aligned
+    return moved
+
+
+def test_arrays_that_lie_across_words_and_bools_of_any_byte_are_read_as_others() -> None:
+    X = np.random.default_rng(3).normal(size=(50, 4))
+    truth, numbers = X[:, 0] > 0, (X[:, 0] > 0).astype(np.int64)
+    columns, ends = np.tile(np.arange(4, dtype=np.int32), 50), np.arange(0, 201, 4)
+    csr = SimpleNamespace(
+        indptr=across_words(ends),
+        indices=across_words(columns),
+        data=across_words(X.ravel()),
+        shape=X.shape,
+    )
+    odd = np.where(truth, 2, 0).astype(np.uint8).view(np.bool_)
+    for labels, plain in ((odd, truth), (across_words(numbers), numbers)):
+        models = hw.Spring(), hw.Spring(), hw.Spring()
+        models[0].learn_many(X, plain)
+        models[1].learn_many(across_words(X), labels)
+        models[2].learn_many(csr, labels)
+        assert models[0].learned == 50
+        assert models[0].to_bytes() == models[1].to_bytes() == models[2].to_bytes()
+
+
 # A fault inside the core
 
 

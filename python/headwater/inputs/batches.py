@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from headwater.types import Label, Name, Task
 
 Arrays: TypeAlias = frames.Csr | NDArray[np.float64]
 Answers: TypeAlias = list[Label | None] | NDArray[np.bool_] | NDArray[np.int64]
+PLAIN: tuple[Literal["C", "ALIGNED"], ...] = ("C", "ALIGNED")
+"""How the core reads arrays; one that is otherwise is copied."""
 
 LARGEST_COLUMN = np.iinfo(np.int32).max
 Names: TypeAlias = list[Name] | _core.FeatureNames
@@ -76,9 +78,9 @@ def _read_csr(X: Any, names: Names | None) -> tuple[frames.Csr, Names | None]:
             used, indices = np.unique(indices, return_inverse=True)
             names, columns = used.tolist(), len(used)
     arrays = (
-        np.ascontiguousarray(indptr, dtype=np.int64),
-        np.ascontiguousarray(indices, dtype=np.int32),
-        np.ascontiguousarray(data),
+        np.require(indptr, np.int64, PLAIN),
+        np.require(indices, np.int32, PLAIN),
+        np.require(data, np.float64, PLAIN),
         columns,
     )
     return arrays, names
@@ -95,7 +97,7 @@ def _read_dense(X: Any) -> NDArray[np.float64]:
     array = _numbers(X)
     if array.ndim != 2:
         raise EventError(f"X: expected two dimensions, got {array.ndim}.")
-    return np.ascontiguousarray(array)
+    return np.require(array, np.float64, PLAIN)
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:
@@ -153,7 +155,8 @@ def read_labels(y: Any) -> Answers:
     if frames.library_of(y) is not None:
         return frames.read_labels(y)
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "bi":  # a masked one may lack some
-        return y.astype(bool if y.dtype.kind == "b" else np.int64, copy=False)
+        # The byte of a bool in a foreign buffer may be any.
+        return y.view(np.uint8) != 0 if y.dtype.kind == "b" else np.require(y, np.int64, PLAIN)
     if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
         raise LabelError(f"y: expected one label per row, got {y!r}.")
     listed = y.tolist() if hasattr(y, "tolist") else list(y)
