@@ -59,7 +59,7 @@ def assert_same(got: Spring, wanted: Spring) -> None:
         assert (other.mean, other.loading) == near((one.mean, one.loading))
     numbers = [
         *("trust", "odds", "calibration", "information", "strength", "relevance"),
-        *("g", "b", "slope", "curve"),
+        *("g", "b", "slope", "curve", "fading_slope", "fading_curve"),
     ]
     for key in numbers:
         assert getattr(got, key) == near(getattr(wanted, key)), key
@@ -69,7 +69,8 @@ def assert_same(got: Spring, wanted: Spring) -> None:
     for one_input in got.rows.keys() | wanted.rows.keys():
         mine, theirs = got.rows.get(one_input, Row()), wanted.rows.get(one_input, Row())
         assert mine.dual == near(theirs.dual, largest), one_input
-        for key in ("calm", "variance", "positive", "negative", "squares"):
+        weights = ("calm", "variance", "fading", "fading_variance")
+        for key in (*weights, "positive", "negative", "squares"):
             assert getattr(mine, key) == near(getattr(theirs, key)), (one_input, key)
     for side in (0, 1):
         assert len(got.store[side]) == len(wanted.store[side])
@@ -174,8 +175,8 @@ def check_outside(model: hw.Spring, state: Spring, event: Event) -> None:
         for (name, kind), part in state.parts(inputs).items()
     }
     assert explained.contributions == near(parts)
-    trust = [state.trust[column] for column in (state.long, state.spare, 2, 3, 4)]
-    words = ("long", "spare", "mid", "short", "calm")
+    trust = [state.trust[column] for column in (state.long, state.spare, 2, 3, 4, 5)]
+    words = ("long", "spare", "mid", "short", "calm", "fading")
     assert explained.details == near(dict(zip(words, trust, strict=True)))
     assert model.status().trust == explained.details
     assert model.to_bytes() == before

@@ -107,7 +107,9 @@ def decide(
         asked = answer
     if kind == "Quantile" and rate is not None and 0 < rate < 1:
         after.mean_margin = query.next_quantile_mean(state.mean_margin, after.seen, magnitude)
-        if state.learned > 0 and state.asked >= query.FIRST_QUESTIONS:
+        several = config.multiclass and len(state.classes) > 2
+        first = query.first_questions(state.learned, several)
+        if state.learned > 0 and state.asked >= first:
             after.tilt = query.next_quantile_tilt(state.tilt, rate, asked, state.asked)
     if kind == "Budget" and rate is not None and 0 < rate < 1:
         after.mean_margin = query.next_mean_margin(state.mean_margin, after.seen, magnitude)
@@ -172,7 +174,7 @@ def ask(
             return query.quantile(
                 rate,
                 *(expected(state), state.asked, state.learned, blank),
-                *(mean_margin, state.tilt, magnitude, coin),
+                *(mean_margin, state.tilt, magnitude, coin, config.multiclass and len(state.classes) > 2),
             )
     raise ValueError(f"no query rule {kind}")
 

@@ -8,7 +8,13 @@ Sources: Gu, Qian, Hou (FLLS); Lu, Zhao, Hoi (PAA), MLJ (2016); Cesa-Bianchi et 
 
 from math import exp, floor, inf, sqrt
 
-FIRST_QUESTIONS = 10  # are asked as soon as possible
+FIRST_QUESTIONS = 3  # are asked as soon as possible,
+FIRST_UNGUIDED = 10  # and so many before the first answer, or with more than two classes
+
+
+def first_questions(learned: int, several: bool) -> int:
+    """How many questions are asked as soon as possible."""
+    return FIRST_UNGUIDED if learned == 0 or several else FIRST_QUESTIONS
 
 
 def ask_all() -> tuple[float, bool]:
@@ -113,8 +119,9 @@ def quantile(
     tilt: float,
     magnitude: float,
     coin: float,
+    several: bool = False,
 ) -> tuple[float, bool]:
-    """κ < 1.5·r·g·e^b or u < .15r; the first ten as soon as R + 2√R allows.
+    """κ < 1.5·r·g·e^b or u < .15r; the first ones as soon as R + 2√R allows.
 
     Those are about events that show something. After them and before the first answer: u < r.
 
@@ -125,7 +132,7 @@ def quantile(
         return 1.0, True
     if rate <= 0 or asked >= expected + 2 * sqrt(expected) + 3:
         return 0.0, False
-    if asked < FIRST_QUESTIONS:
+    if asked < first_questions(learned, several):
         first = asked < expected + 2 * sqrt(expected) and not blank
         return float(first), first
     if learned == 0:

@@ -1,7 +1,7 @@
 """Spring in plain Python: every equation in the order in which it is specified.
 
 An input is a feature's value or its presence (`reference.scaler`); the learner's own features, the
-common factor, the energy and a constant, have values only. Every input has a weight in each of five
+common factor, the energy and a constant, have values only. Every input has a weight in each of six
 columns, which are mixed by trust. Signs are y = +1 and −1. Everything is changed in place.
 """
 
@@ -23,11 +23,14 @@ Inputs = dict[Input, float]
 OWN: tuple[Name, Name, Name] = ("(factor)", "(energy)", "(intercept)")
 CONSTANT = 0.3
 
-A, B, MID, SHORT, CALM = range(5)  # A and B are LONG and SPARE, which exchange their places
+A, B, MID, SHORT, CALM, FADING = range(6)  # A and B are LONG and SPARE, which exchange their places
 DUAL = 4
+COLUMNS = 6
 
 STORED, NEWEST = 100, 20  # labelled events of a class in MID, and in SHORT
 REPEATED, REPEATED_NEWEST = 15, 8  # steps on stored events a label
+C = 2.0  # of a label, if both classes have as many
+KEPT = 0.99  # of the certainty of FADING's weights at each label of their inputs
 SHARE = 0.01  # of trust that is spread evenly at a label
 LOST, BACK, REST = 0.2, 0.5, 30
 REMEMBERED = 8  # changes
@@ -36,11 +39,13 @@ FIRST_QUESTION = 10
 
 @dataclass
 class Row:
-    """What is known of an input: its weights, CALM's variance, and its sums over the labels."""
+    """What is known of an input: its weights, the variances of AROW's, its sums over the labels."""
 
     dual: list[float] = field(default_factory=lambda: [0.0] * DUAL)
     calm: float = 0.0
     variance: float = 1.0
+    fading: float = 0.0
+    fading_variance: float = 1.0
     positive: float = 0.0
     negative: float = 0.0
     squares: float = 0.0
@@ -60,9 +65,10 @@ class Stored:
 class Margins(NamedTuple):
     dual: list[float]
     calm: float
-    """Before its slope."""
+    fading: float
+    """Both before their slopes."""
     Q: float
-    """Σρz²."""
+    """Σρz², of the inputs whose features were learned."""
 
 
 class Decided(NamedTuple):
@@ -74,7 +80,7 @@ class Decided(NamedTuple):
     asked: bool
     query_probability: float
     gap: float
-    """How far |q| is from the threshold of the question, if there is one."""
+    """How far |q|/Q is from the threshold of the question, if there is one."""
 
     @property
     def weight(self) -> float:
@@ -91,6 +97,13 @@ class Change(NamedTuple):
 
 def side_of(y: int) -> int:
     return int(y > 0)
+
+
+def next_slope(slope: float, curve: float, q: float, y: int) -> tuple[float, float]:
+    """A step on the log loss of κq, κ the slope."""
+    wrong = sigma(-y * slope * q)
+    curve = 0.998 * curve + q**2 * wrong * (1 - wrong)
+    return clip(slope + y * q * wrong / (curve + 1), 0.5, 20.0), curve
 
 
 def softplus(u: float) -> float:
@@ -114,15 +127,21 @@ class Spring:
         self.cursors = [[0, 0], [0, 0]]  # by class: among all, among the newest
         self.sizes = [[0.0, 0.0] for _ in range(DUAL)]
         self.long, self.spared = A, False
-        self.trust = [1.0, 0.0, 0.0, 0.0, 0.0]
+        self.trust = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
         self.odds = [1.0, 1.0]
         self.slope, self.curve = 3.0, 1.0
+        self.fading_slope, self.fading_curve = 3.0, 1.0
         self.since = 0
         self.calibration = (1.0, 0.0)  # slope and offset
         self.information = [0.0, 0.0, 0.0]
         self.expected = [0.5, 1.0]  # positives, and events, that the labels stand for
         self.reigns, self.next_reign = [0, 0], 1
         self.changes: list[Change] = []
+
+    @property
+    def several(self) -> bool:
+        """Whether more than two classes are known."""
+        return False
 
     @property
     def spare(self) -> int:
@@ -139,20 +158,21 @@ class Spring:
 
     def decide(self, event: dict[Name, float]) -> Decided:
         inputs = self.observe(event)
-        q = self.balanced(inputs)
+        q, confidence = self.balanced(inputs), self.confidence(inputs)
         coin, self.coins = uniform(self.coins)
         self.seen += 1
         blank = self.seen < FIRST_QUESTION or not any(
             x for (name, _), x in inputs.items() if name not in OWN
         )
-        self.g = query.next_quantile_mean(self.g, self.seen, abs(q))
+        self.g = query.next_quantile_mean(self.g, self.seen, confidence)
         probability, asked = query.quantile(
             *(self.rate, self.rate * self.seen, self.asked, self.learned, blank),
-            *(self.g, self.b, abs(q), coin),
+            *(self.g, self.b, confidence, coin, self.several),
         )
         gap = 1.0
-        if self.learned > 0 and self.asked >= query.FIRST_QUESTIONS:
-            gap = abs(abs(q) - query.quantile_threshold(self.rate, self.g, self.b))
+        first = query.first_questions(self.learned, self.several)
+        if self.learned > 0 and self.asked >= first:
+            gap = abs(confidence - query.quantile_threshold(self.rate, self.g, self.b))
             self.b = query.next_quantile_tilt(self.b, self.rate, asked, self.asked)
         self.asked += asked
         self.evict()
@@ -181,20 +201,24 @@ class Spring:
         return self.relevance[kind] * clip((explained + s) / (2 * s), 0.1, 5.0)
 
     def margins(self, inputs: Inputs) -> Margins:
-        dual, calm, Q = [0.0] * DUAL, 0.0, 0.0
+        dual, calm, fading, Q = [0.0] * DUAL, 0.0, 0.0, 0.0
         for one, z in inputs.items():
+            if (one[0], VALUE) not in self.rows:
+                continue  # its feature was never learned
             row, rho = self.rows.get(one, Row()), self.rho(one)
             dual = [q + rho * z * w for q, w in zip(dual, row.dual, strict=True)]
             calm += z * row.calm
+            fading += z * row.fading
             Q += rho * z * z
-        return Margins(dual, calm, Q)
+        return Margins(dual, calm, fading, Q)
 
     def prior(self) -> float:
         return log(self.odds[1] / self.odds[0])
 
     def columns(self, margins: Margins) -> list[float]:
         """The margins of all columns, as if the classes were of one size."""
-        return [*margins.dual, self.slope * margins.calm - self.prior()]
+        calm, fading = self.slope * margins.calm, self.fading_slope * margins.fading
+        return [*margins.dual, calm - self.prior(), fading - self.prior()]
 
     def mixed(self, columns: list[float]) -> float:
         return sum(trust * q for trust, q in zip(self.trust, columns, strict=True))
@@ -202,6 +226,11 @@ class Spring:
     def balanced(self, inputs: Inputs) -> float:
         """q, under classes that weigh the same."""
         return self.mixed(self.columns(self.margins(inputs)))
+
+    def confidence(self, inputs: Inputs) -> float:
+        """|q|/Q: the smaller, the more a question is worth."""
+        Q = self.margins(inputs).Q
+        return abs(self.balanced(inputs)) / Q if Q > 0 else 0.0
 
     def margin(self, inputs: Inputs) -> float:
         """Its sign predicts."""
@@ -229,12 +258,15 @@ class Spring:
         """What an input adds to the margin, for a value of 1."""
         row = self.rows.get(one, Row())
         dual = sum(trust * w for trust, w in zip(self.trust[:DUAL], row.dual, strict=True))
-        return self.rho(one) * dual + self.trust[CALM] * self.slope * row.calm
+        calm = self.trust[CALM] * self.slope * row.calm
+        fading = self.trust[FADING] * self.fading_slope * row.fading
+        return self.rho(one) * dual + calm + fading
 
     def parts(self, inputs: Inputs) -> Inputs:
         """The contributions to the margin; the constant's has the class odds and the shift."""
         parts = {one: self.weight(one) * z for one, z in inputs.items()}
-        parts[OWN[2], VALUE] += self.shift() - self.trust[CALM] * self.prior()
+        trust = self.trust[CALM] + self.trust[FADING]
+        parts[OWN[2], VALUE] += self.shift() - trust * self.prior()
         return parts
 
     # A label
@@ -266,8 +298,9 @@ class Spring:
             self.long = self.spare
             newest = [one.number for mine in self.store for one in mine[-NEWEST:]]
             self.note_change(min(newest, default=0), "returned")
-        self.move_slope(margins.calm, y)
+        self.move_slopes(margins, y)
         self.learn_calm(inputs, y)
+        self.learn_fading(inputs, y)
         self.odds = [0.995 * odds + (side == side_of(y)) for side, odds in enumerate(self.odds)]
         self.count_label(inputs, y)
         event = Stored(number, inputs, y)
@@ -276,7 +309,7 @@ class Spring:
         for turn in range(1, 1 + REPEATED + REPEATED_NEWEST):
             self.repeat(turn % 2, among_newest=turn > REPEATED)
         self.since += 1
-        best = max(range(5), key=lambda column: (self.trust[column], -column))
+        best = max(range(COLUMNS), key=lambda column: (self.trust[column], -column))
         lost = self.trust[self.long] + self.trust[CALM] < LOST
         if lost and best in (MID, SHORT) and self.since > REST:
             self.reset(best)
@@ -301,17 +334,31 @@ class Spring:
 
     def judge(self, columns: list[float], y: int) -> None:
         """Trust by the loss of each column before the label is learned, class odds put back."""
-        judged = [c for c in range(5) if c != self.spare or self.spared]
+        judged = [c for c in range(COLUMNS) if c != self.spare or self.spared]
         losses = {c: softplus(-y * (columns[c] + self.prior())) for c in judged}
         best = min(losses.values())
         parts = {c: self.trust[c] * exp(best - losses[c]) for c in judged}
         for c in judged:
             self.trust[c] = (1 - SHARE) * parts[c] / sum(parts.values()) + SHARE / len(judged)
 
-    def move_slope(self, calm: float, y: int) -> None:
-        wrong = sigma(-y * self.slope * calm)
-        self.curve = 0.998 * self.curve + calm**2 * wrong * (1 - wrong)
-        self.slope = clip(self.slope + y * calm * wrong / (self.curve + 1), 0.5, 20.0)
+    def move_slopes(self, margins: Margins, y: int) -> None:
+        self.slope, self.curve = next_slope(self.slope, self.curve, margins.calm, y)
+        self.fading_slope, self.fading_curve = next_slope(
+            self.fading_slope, self.fading_curve, margins.fading, y
+        )
+
+    def learn_fading(self, inputs: Inputs, y: int) -> None:
+        """AROW, after what is known of the event's inputs has faded."""
+        rows = [(self.rows[one], z) for one, z in inputs.items() if one in self.rows]
+        for row, _ in rows:
+            row.fading_variance = 1 / (KEPT / row.fading_variance + (1 - KEPT))
+        loss = 1 - y * sum(row.fading * z for row, z in rows)
+        variance = sum(row.fading_variance * z * z for row, z in rows)
+        if loss > 0 and variance > 0:
+            for row, z in rows:
+                reach = row.fading_variance * z
+                row.fading += loss / (variance + 1) * y * reach
+                row.fading_variance -= reach * reach / (variance + 1)
 
     def learn_calm(self, inputs: Inputs, y: int) -> None:
         """AROW."""
@@ -397,9 +444,9 @@ class Spring:
     def step_in(self, event: Stored, column: int, margins: Margins) -> None:
         if margins.Q > 0:
             sizes = self.sizes[column]
-            C = 0.5 * (sum(sizes) + 2) / (sizes[side_of(event.y)] + 1)
+            weight = C * 0.5 * (sum(sizes) + 2) / (sizes[side_of(event.y)] + 1)
             old = event.alphas[column]
-            alpha = dual_alpha(old, event.y * margins.dual[column], margins.Q, C)
+            alpha = dual_alpha(old, event.y * margins.dual[column], margins.Q, weight)
             self.move(event, column, alpha - old)
 
     def repeat(self, side: int, among_newest: bool) -> None:
@@ -510,10 +557,12 @@ def read_spring(saved: dict[str, Any], rate: float) -> Spring:
     one.coins = tuple(saved["coins"])
     one.seen, one.asked, one.learned = saved["seen"], saved["asked"], saved["learned"]
     one.g, one.b = saved["query"]["quantile"]["mean_margin"], saved["query"]["quantile"]["tilt"]
-    columns = (rows["features"], rows["dual"], rows["calm"], rows["sums"])
-    for feature, dual, calm, sums in zip(*columns, strict=True):
+    columns = (rows["features"], rows["dual"], rows["calm"], rows["fading"], rows["sums"])
+    for feature, dual, calm, fading, sums in zip(*columns, strict=True):
         for kind in (VALUE, PRESENCE):
-            one.rows[names[feature], kind] = Row(dual[kind], *calm[kind], *sums[kind])
+            one.rows[names[feature], kind] = Row(
+                dual[kind], *calm[kind], *fading[kind], *sums[kind]
+            )
     one.labels = rows["labels"][::-1]
     words = ("positive", "mixed", "negative", "squares")
     one.kinds = [[sums[word] for word in words] for sums in rows["kinds"]]
@@ -530,7 +579,10 @@ def read_spring(saved: dict[str, Any], rate: float) -> Spring:
                 Stored(number, inputs, 1 if side else -1, alphas, [*held, True, short])
             )
         one.cursors[side] = window["cursors"]
-    one.sizes, one.odds, one.trust = model["sizes"], model["odds"], model["trust"]
+    fading = model["fading"]
+    one.sizes, one.odds = model["sizes"], model["odds"]
+    one.trust = [*model["trust"], fading["trust"]]
+    one.fading_slope, one.fading_curve = fading["slope"], fading["curve"]
     one.long, one.spared = model["long"], model["spared"]
     one.slope, one.curve, one.since = model["slope"], model["curve"], model["since"]
     one.calibration = (probability["slope"], probability["offset"])

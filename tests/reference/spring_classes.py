@@ -134,6 +134,10 @@ class SpringClasses(Spring):
         self.odds = []
         self.calibration = (1.0, 1.0)  # slope and exponent
 
+    @property
+    def several(self) -> bool:
+        return self.K > 2
+
     def add_class(self) -> None:
         self.K += 1
         self.labels.append(0.0)
@@ -204,6 +208,9 @@ class SpringClasses(Spring):
         """The lead of the first over the second."""
         ranked = sorted(self.scores(inputs), reverse=True)
         return ranked[0] - ranked[1] if len(ranked) > 1 else 0.0
+
+    def confidence(self, inputs: Inputs) -> float:
+        return self.balanced(inputs)
 
     def shift(self) -> float:
         return 0.0

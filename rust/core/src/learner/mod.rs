@@ -406,7 +406,8 @@ impl Learner {
         } else {
             finite_norm(event.squared_norm)?
         };
-        let first = self.asked < Quantile::FIRST_QUESTIONS;
+        let several = self.labels.vectors() > 2;
+        let first = self.asked < Quantile::first_questions(self.learned, several);
         Ok(QueryContext {
             t: self.seen + 1,
             asked: self.asked,
@@ -414,6 +415,7 @@ impl Learner {
             squared_norm,
             learned: self.learned,
             all_zero: first && self.all_zero(event.inputs()),
+            several,
             scaled,
         })
     }

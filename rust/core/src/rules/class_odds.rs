@@ -24,6 +24,37 @@ const SLOPES: [f64; 2] = [0.5, 20.0];
 /// Beyond this p (1 − p) is 0, and q² may not be finite.
 const FLAT: f64 = 1e100;
 
+/// κ, and the curvature of the log loss in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slope {
+    /// κ
+    pub value: f64,
+    /// h
+    pub curve: f64,
+}
+
+impl Default for Slope {
+    fn default() -> Self {
+        Self { value: 3.0, curve: 1.0 }
+    }
+}
+
+impl Slope {
+    /// Move κ by a step on the log loss of an event.
+    pub fn learn(&mut self, q: f64, class: usize) {
+        let (q, y) = (q.clamp(-FLAT, FLAT), if class == 1 { 1.0 } else { -1.0 });
+        let wrong = logistic(-y * self.value * q);
+        self.curve = CURVE_FADING * self.curve + q * q * wrong * (1.0 - wrong);
+        let slope = self.value + y * q * wrong / (self.curve + 1.0);
+        self.value = slope.clamp(SLOPES[0], SLOPES[1]);
+    }
+
+    /// Whether learning can have given these numbers.
+    pub fn is_sound(&self) -> bool {
+        (SLOPES[0]..=SLOPES[1]).contains(&self.value) && (0.0..=1e100).contains(&self.curve)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassOdds {
     /// κ
@@ -36,7 +67,8 @@ pub struct ClassOdds {
 
 impl Default for ClassOdds {
     fn default() -> Self {
-        Self { slope: 3.0, curve: 1.0, odds: [1.0; 2] }
+        let Slope { value: slope, curve } = Slope::default();
+        Self { slope, curve, odds: [1.0; 2] }
     }
 }
 
@@ -66,17 +98,18 @@ impl ClassOdds {
 
     /// Move κ by a step on the log loss of an event.
     pub fn move_slope(&mut self, q: f64, class: usize) {
-        let (q, y) = (q.clamp(-FLAT, FLAT), if class == 1 { 1.0 } else { -1.0 });
-        let wrong = logistic(-y * self.slope * q);
-        self.curve = CURVE_FADING * self.curve + q * q * wrong * (1.0 - wrong);
-        let slope = self.slope + y * q * wrong / (self.curve + 1.0);
-        self.slope = slope.clamp(SLOPES[0], SLOPES[1]);
+        let mut slope = self.of_slope();
+        slope.learn(q, class);
+        (self.slope, self.curve) = (slope.value, slope.curve);
+    }
+
+    fn of_slope(&self) -> Slope {
+        Slope { value: self.slope, curve: self.curve }
     }
 
     /// Whether learning can have given these numbers.
     pub fn check(&self) -> Result<(), &'static str> {
-        if (SLOPES[0]..=SLOPES[1]).contains(&self.slope)
-            && (0.0..=1e100).contains(&self.curve)
+        if self.of_slope().is_sound()
             && self.odds.iter().all(|&odds| odds > 0.0 && odds < 1e6)
         {
             return Ok(());

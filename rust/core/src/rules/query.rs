@@ -64,8 +64,10 @@ pub struct QueryContext {
     pub squared_norm: f64,
     /// Events learned before it.
     pub learned: u64,
-    /// Whether all its values are 0; only set while few questions were asked.
+    /// Whether all its values are 0; only set while its question would be one of the first.
     pub all_zero: bool,
+    /// Whether more than two classes are known.
+    pub several: bool,
     /// Whether and how its values were scaled.
     pub scaled: Scaled,
 }
@@ -459,8 +461,8 @@ impl Budget {
 }
 
 /// Asks where `|q| < 1.5·rate·g·e^b`, g the running mean of |q|, and for a small random share of
-/// the rest; b as in [`Budget`]. The first few questions are asked as soon as the promise allows, whether
-/// answers come or not; until the first answer it then asks by chance.
+/// the rest; b as in [`Budget`]. The first questions are asked as soon as the promise allows: three, and ten
+/// while no answer has come or with more than two classes; until the first answer it then asks by chance.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quantile {
     rate: f64,
@@ -478,8 +480,10 @@ impl Quantile {
     const SPREAD: f64 = 1.5;
     /// The share of the rate that is asked for at random: a concept that is reversed is found only there.
     const EXPLORED: f64 = 0.15;
-    /// The first questions are asked as soon as the promise allows, answered or not.
-    pub const FIRST_QUESTIONS: u64 = 10;
+    /// So many questions are asked as soon as the promise allows,
+    const FIRST_QUESTIONS: u64 = 3;
+    /// and so many before the first answer, which says what to ask, or with more than two classes.
+    const FIRST_UNGUIDED: u64 = 10;
     /// With a scaler, the first event that may be asked for: the scaler needs a few events first.
     const FIRST_EVENT: u64 = 10;
     /// The most questions ahead of the rate at the start.
@@ -494,7 +498,7 @@ impl Quantile {
         let step = Self::SLOWEST.max(1.0 / context.t as f64);
         self.mean_margin += (context.confidence - self.mean_margin) * step;
         let (asked, probability) = told.or(self.say(context, coin, rate));
-        if context.learned > 0 && context.asked >= Self::FIRST_QUESTIONS {
+        if context.learned > 0 && context.asked >= Self::first_questions(context.learned, context.several) {
             let missed = rate - f64::from(u8::from(asked));
             let tilt = self.tilt + missed / (1.0 + context.asked as f64).sqrt();
             self.tilt = tilt.clamp(-LARGEST_TILT, LARGEST_TILT);
@@ -508,7 +512,7 @@ impl Quantile {
         if context.asked as f64 >= expected + 2.0 * expected.sqrt() + Self::BURST {
             return (false, 0.0);
         }
-        if context.asked < Self::FIRST_QUESTIONS {
+        if context.asked < Self::first_questions(context.learned, context.several) {
             let due = (context.asked as f64) < expected + 2.0 * expected.sqrt();
             let first = due && !Self::waits(context);
             return (first, f64::from(u8::from(first)));
@@ -521,6 +525,11 @@ impl Quantile {
         // While all margins are 0, as with one known class of several, only chance can ask.
         let chance = if self.mean_margin == 0.0 { rate } else { Self::EXPLORED * rate };
         (unsure || coin < chance, if unsure { 1.0 } else { chance })
+    }
+
+    /// How many questions are asked as soon as possible.
+    pub fn first_questions(learned: u64, several: bool) -> u64 {
+        if learned == 0 || several { Self::FIRST_UNGUIDED } else { Self::FIRST_QUESTIONS }
     }
 
     /// At the start: whether a later event is likely to be more informative.
@@ -545,6 +554,7 @@ mod tests {
             squared_norm: 1.0,
             learned: asked,
             all_zero: false,
+            several: false,
             scaled: Scaled::No,
         }
     }

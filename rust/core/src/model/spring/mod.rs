@@ -8,6 +8,7 @@
 //! | SPARE | nothing: it is LONG as it was at the last change | – |
 //! | MID, SHORT | the last 100 and the last 20 labels of each class | exactly: an event that leaves takes its part back |
 //! | CALM | every label once, by AROW | nothing until a change |
+//! | FADING | the same | slowly: what is known of an input, over about a hundred of its labels |
 //!
 //! LONG, MID and SHORT solve `min ½Σu²/ρ + Σ_j C_j ln(1 + exp(−y_j q_j))` by exact steps on its dual, one event at a
 //! time, repeated on stored events; classes weigh the same however rare they are. The margin is
@@ -15,6 +16,9 @@
 //! before it was learned, with the class odds put back; a small share is spread evenly, so that no column is lost.
 //! If trust in LONG and CALM falls below a fifth, the concept has changed: the better window becomes the new LONG,
 //! and the old LONG the SPARE. If the SPARE is trusted again, it returns.
+//!
+//! A question is worth more the smaller |q|/Σρz²: a margin near 0 because inputs that matter contradict each other
+//! is a question; one near 0 because nothing in the event matters is none.
 //!
 //! M. Herbster and M. Warmuth, *Tracking the best expert*, MLJ 32 (1998).
 
@@ -33,7 +37,7 @@ use crate::model::kind::ModelKind;
 use crate::model::spring::probability::Probability;
 use crate::model::spring::rows::{DUAL, Margins, PlacedInput, Rows, RowsState};
 use crate::model::spring::windows::{Entered, NEWEST, StoredEvent, Window, WindowState};
-use crate::rules::class_odds::ClassOdds;
+use crate::rules::class_odds::{ClassOdds, Slope};
 use crate::storage::index_remap::IndexRemap;
 use crate::storage::math::{exp, logistic, softplus};
 use crate::storage::rng::Generator;
@@ -42,8 +46,12 @@ use crate::storage::rng::Generator;
 const MID: usize = 2;
 const SHORT: usize = 3;
 const CALM: usize = 4;
-const COLUMNS: usize = 5;
+const FADING: usize = 5;
+const COLUMNS: usize = 6;
+/// Columns that were there before FADING.
+const EARLIER: usize = 5;
 
+const C: f64 = 2.0; // of a label, if both classes have as many
 const SHARE: f64 = 0.01; // of all trust is spread evenly at each label
 const LOST: f64 = 0.2; // trust in LONG and CALM below which the concept has changed
 const BACK: f64 = 0.5; // trust in SPARE above which the old concept is back
@@ -107,6 +115,8 @@ pub struct Spring {
     sizes: [[f64; 2]; DUAL],
     /// The odds of the labels, and what turns CALM's margin into log-odds.
     class_odds: ClassOdds,
+    /// What turns FADING's margin into log-odds.
+    fading_slope: Slope,
     /// Labels since the last change.
     since: u64,
     learned: u64,
@@ -124,17 +134,35 @@ pub struct SpringState {
     windows: [WindowState; 2],
     long: usize,
     spared: bool,
-    trust: [f64; COLUMNS],
+    trust: [f64; EARLIER],
     sizes: [[f64; 2]; DUAL],
     odds: [f64; 2],
     slope: f64,
     curve: f64,
+    /// Learners that were saved without it begin with it.
+    #[serde(default)]
+    fading: FadingState,
     since: u64,
     learned: u64,
     probability: Probability,
     reigns: [u64; 2],
     next_reign: u64,
     changes: Vec<Change>,
+}
+
+/// The trust in FADING, and its slope.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct FadingState {
+    trust: f64,
+    slope: f64,
+    curve: f64,
+}
+
+impl Default for FadingState {
+    fn default() -> Self {
+        let Slope { value: slope, curve } = Slope::default();
+        Self { trust: 0.0, slope, curve }
+    }
 }
 
 impl Spring {
@@ -145,21 +173,28 @@ impl Spring {
     /// The margin of every column, under classes that weigh the same.
     fn columns(&self, margins: &Margins) -> [f64; COLUMNS] {
         let [a, b, mid, short] = margins.dual();
-        [a, b, mid, short, self.class_odds.slope * margins.calm() - self.class_odds.prior()]
+        let [calm, fading] = margins.arow();
+        let prior = self.class_odds.prior();
+        let fading = self.fading_slope.value * fading - prior;
+        [a, b, mid, short, self.class_odds.slope * calm - prior, fading]
     }
 
     fn balanced_margin(&self, inputs: &[FeatureValue]) -> f64 {
         self.mixed(self.columns(&self.rows.margins(inputs)))
     }
 
+    /// The sign of the shifted margin predicts; questions are asked by the other one, over the length of what
+    /// matters in the event.
+    fn score_of(&self, margins: &Margins) -> Score {
+        let q = self.mixed(self.columns(margins));
+        let length = margins.squared_norm();
+        let confidence = if length > 0.0 { q.abs() / length } else { 0.0 };
+        Score { confidence, ..Score::by_sign(q + self.shift()) }
+    }
+
     /// What is added to q so that its sign predicts.
     fn shift(&self) -> f64 {
         self.probability.shift(self.rows.labels())
-    }
-
-    /// The sign of the shifted margin predicts; questions are asked by the other one.
-    fn score_of(&self, q: f64) -> Score {
-        Score { confidence: q.abs(), ..Score::by_sign(q + self.shift()) }
     }
 
     /// q: the margins of the columns by trust, under classes that weigh the same.
@@ -171,10 +206,12 @@ impl Spring {
     fn effective_weight(&self, id: FeatureId) -> f64 {
         let Some(row) = self.rows.row(id) else { return 0.0 };
         let dual: f64 = row.dual.iter().zip(self.trust).map(|(weight, trust)| trust * weight).sum();
-        row.relevance * dual + self.trust[CALM] * self.class_odds.slope * row.calm
+        row.relevance * dual
+            + self.trust[CALM] * self.class_odds.slope * row.arow[rows::CALM]
+            + self.trust[FADING] * self.fading_slope.value * row.arow[rows::FADING]
     }
 
-    /// Trust in the columns: long, spare, mid, short, calm.
+    /// Trust in the columns: long, spare, mid, short, calm, fading.
     fn trusts(&self) -> [(&'static str, f64); COLUMNS] {
         let [long, spare] = [self.trust[self.long], self.trust[self.spare()]];
         [
@@ -183,6 +220,7 @@ impl Spring {
             ("mid", self.trust[MID]),
             ("short", self.trust[SHORT]),
             ("calm", self.trust[CALM]),
+            ("fading", self.trust[FADING]),
         ]
     }
 
@@ -236,7 +274,7 @@ impl Spring {
     /// C_y of a column.
     fn class_weight(&self, column: usize, side: usize) -> f64 {
         let [negatives, positives] = self.sizes[column];
-        0.5 * (negatives + positives + 2.0) / (self.sizes[column][side] + 1.0)
+        C * 0.5 * (negatives + positives + 2.0) / (self.sizes[column][side] + 1.0)
     }
 
     /// A dual step on a stored event, in every column that holds it.
@@ -351,7 +389,7 @@ impl Spring {
             self.rows.shift(&event.inputs, steps);
         }
         for &(_, side, place) in &held {
-            self.rows.learn_calm(&self.windows[side].get(place).inputs, sign(side));
+            self.rows.learn_arow(&self.windows[side].get(place).inputs, sign(side), rows::CALM);
         }
         self.trust[long] += self.trust[window];
         self.trust[window] = 0.0;
@@ -375,9 +413,10 @@ impl ModelKind for Spring {
             windows: Default::default(),
             long: 0,
             spared: false,
-            trust: [1.0, 0.0, 0.0, 0.0, 0.0],
+            trust: [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
             sizes: [[0.0; 2]; DUAL],
             class_odds: ClassOdds::default(),
+            fading_slope: Slope::default(),
             since: 0,
             learned: 0,
             probability: Probability::default(),
@@ -388,12 +427,12 @@ impl ModelKind for Spring {
     }
 
     fn score(&self, features: &[FeatureValue], _draws: &Generator) -> Score {
-        self.score_of(self.balanced_margin(features))
+        self.score_of(&self.rows.margins(features))
     }
 
     fn score_next(&mut self, features: &[FeatureValue], _draws: &Generator) -> Score {
         let margins = self.rows.refreshed_margins(features);
-        self.score_of(self.mixed(self.columns(&margins)))
+        self.score_of(&margins)
     }
 
     fn probabilities(&self, features: &[FeatureValue]) -> Option<Vec<f64>> {
@@ -442,10 +481,14 @@ impl ModelKind for Spring {
                 self.long = self.spare();
                 self.note_change(self.oldest(true), Reason::Returned);
             }
-            self.class_odds.move_slope(margins.calm(), side);
+            let [calm, fading] = margins.arow();
+            self.class_odds.move_slope(calm, side);
+            self.fading_slope.learn(fading, side);
             self.class_odds.count([1.0 - side as f64, side as f64]);
         }
-        self.rows.learn_calm(inputs, y);
+        for column in [rows::CALM, rows::FADING] {
+            self.rows.learn_arow(inputs, y, column);
+        }
         self.rows.count_label(inputs, side == 1);
         match self.store(example.number, inputs, side) {
             Some(place) => self.step(side, place),
@@ -478,12 +521,14 @@ impl ModelKind for Spring {
         self.rows.set_rows(rows);
     }
 
-    /// The class odds of CALM and the shift are part of the last feature's contribution, which is constant.
+    /// The class odds of CALM and FADING and the shift are part of the last feature's contribution, which is
+    /// constant.
     fn contributions(&self, features: &[FeatureValue], _draws: &Generator) -> Vec<f64> {
         let weigh = |input: &FeatureValue| self.effective_weight(input.id) * input.value;
         let mut parts: Vec<f64> = features.iter().map(weigh).collect();
         if let Some(last) = parts.last_mut() {
-            *last += self.shift() - self.trust[CALM] * self.class_odds.prior();
+            let trust = self.trust[CALM] + self.trust[FADING];
+            *last += self.shift() - trust * self.class_odds.prior();
         }
         parts
     }
@@ -513,12 +558,15 @@ impl ModelKind for Spring {
     }
 
     fn state(&self) -> SpringState {
+        let [a, b, mid, short, calm, fading] = self.trust;
+        let Slope { value: slope, curve } = self.fading_slope;
         SpringState {
             rows: self.rows.state(),
             windows: [self.windows[0].state(&self.rows), self.windows[1].state(&self.rows)],
             long: self.long,
             spared: self.spared,
-            trust: self.trust,
+            trust: [a, b, mid, short, calm],
+            fading: FadingState { trust: fading, slope, curve },
             sizes: self.sizes,
             odds: self.class_odds.odds,
             slope: self.class_odds.slope,
@@ -543,8 +591,9 @@ impl ModelKind for Spring {
         for (window, saved) in self.windows.iter_mut().zip(&state.windows) {
             window.adopt(saved, rows, &mut self.rows)?;
         }
-        (self.long, self.spared, self.trust) = (state.long, state.spared, state.trust);
+        (self.long, self.spared, self.trust) = (state.long, state.spared, state.trusts());
         (self.sizes, self.class_odds) = (state.sizes, state.class_odds());
+        self.fading_slope = state.fading_slope();
         (self.since, self.learned) = (state.since, state.learned);
         self.probability = state.probability;
         (self.reigns, self.next_reign) = (state.reigns, state.next_reign);
@@ -558,13 +607,22 @@ impl SpringState {
         ClassOdds { slope: self.slope, curve: self.curve, odds: self.odds }
     }
 
+    fn fading_slope(&self) -> Slope {
+        Slope { value: self.fading.slope, curve: self.fading.curve }
+    }
+
+    fn trusts(&self) -> [f64; COLUMNS] {
+        let [a, b, mid, short, calm] = self.trust;
+        [a, b, mid, short, calm, self.fading.trust]
+    }
+
     fn check(&self) -> Result<(), &'static str> {
         if self.long > 1 || self.changes.len() > REMEMBERED {
             return Err("it has columns or changes that there are not");
         }
         let shares = |shares: &[f64]| shares.iter().all(|share| (0.0..=1.0).contains(share));
-        let total: f64 = self.trust.iter().sum();
-        if !shares(&self.trust) || (total - 1.0).abs() > 1e-6 {
+        let total: f64 = self.trusts().iter().sum();
+        if !shares(&self.trusts()) || (total - 1.0).abs() > 1e-6 {
             return Err("its trust in columns does not sum to 1");
         }
         let counts = self.sizes.iter().flatten();
@@ -572,6 +630,9 @@ impl SpringState {
             return Err("a number is too large or not finite");
         }
         self.class_odds().check()?;
+        if !self.fading_slope().is_sound() {
+            return Err("the slope of a column is too large, too small or not finite");
+        }
         let most = u64::MAX / 2;
         if [self.since, self.learned, self.next_reign].iter().any(|&count| count > most) {
             return Err("a counter is too large");

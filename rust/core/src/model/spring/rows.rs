@@ -25,6 +25,10 @@ use crate::storage::index_remap::IndexRemap;
 
 /// Columns of dual weights.
 pub const DUAL: usize = 4;
+/// Columns of AROW's weights: CALM, and FADING, which forgets.
+pub const AROW: usize = 2;
+pub const CALM: usize = 0;
+pub const FADING: usize = 1;
 /// Inputs of a feature.
 pub const KINDS: usize = 2;
 
@@ -33,18 +37,20 @@ const KIND_PRIOR_LABELS: f64 = 0.3; // the same for a kind
 const LEAST_KIND: f64 = 0.02;
 const SMALLEST: f64 = 0.1;
 const LARGEST: f64 = 5.0;
+/// What is left of the certainty of FADING's weights at each label of their inputs.
+const KEPT: f64 = 0.99;
 const STILL: f64 = 1e-9; // up to this ratio of v to R/L an input counts as constant, and is as its kind
 /// No place, neither this nor the next number: the feature was never learned.
 const NONE: u32 = u32::MAX - 1;
 
-/// The weights of one input, in one cache line.
+/// The weights of one input.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[repr(align(16))]
 pub struct Row {
     pub dual: [f64; DUAL],
-    pub calm: f64,
-    /// The variance of `calm`, as in AROW.
-    pub variance: f64,
+    pub arow: [f64; AROW],
+    /// The variances of `arow`.
+    pub variances: [f64; AROW],
     /// ρ as of `stamp`.
     pub relevance: f64,
     stamp: u32,
@@ -108,12 +114,12 @@ pub struct Rows {
     cleared: [u32; 2],
 }
 
-/// `u·z` of every dual column with relevance, of CALM without, and `Σρz²`.
+/// `u·z` of every dual column with relevance, of AROW's without, and `Σρz²`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Margins {
     dual: [F64x2; DUAL / 2],
-    /// Of CALM, and Σρz².
-    others: F64x2,
+    arow: F64x2,
+    squared_norm: f64,
 }
 
 /// An input of a labelled event, by the place of its row.
@@ -129,6 +135,9 @@ pub struct RowsState {
     features: Vec<FeatureId>,
     dual: Vec<[[f64; DUAL]; KINDS]>,
     calm: Vec<[[f64; 2]; KINDS]>,
+    /// Empty in files of learners that had no FADING.
+    #[serde(default)]
+    fading: Vec<[[f64; 2]; KINDS]>,
     sums: Vec<[[f64; 3]; KINDS]>,
     labels: [f64; 2],
     kinds: [KindSums; KINDS],
@@ -142,12 +151,14 @@ impl Margins {
         [a, b, c, d]
     }
 
-    pub fn calm(&self) -> f64 {
-        self.others.to_array()[0]
+    /// Of CALM and FADING, before their slopes.
+    pub fn arow(&self) -> [f64; AROW] {
+        self.arow.to_array()
     }
 
+    /// Of the inputs whose features were learned.
     pub fn squared_norm(&self) -> f64 {
-        self.others.to_array()[1]
+        self.squared_norm
     }
 
     #[inline(always)]
@@ -156,7 +167,8 @@ impl Margins {
         let [a, b, c, d] = row.dual;
         self.dual[0] += F64x2::splat(scaled) * F64x2::new([a, b]);
         self.dual[1] += F64x2::splat(scaled) * F64x2::new([c, d]);
-        self.others += F64x2::splat(value) * F64x2::new([row.calm, scaled]);
+        self.arow += F64x2::splat(value) * F64x2::new(row.arow);
+        self.squared_norm += value * scaled;
     }
 }
 
@@ -169,12 +181,19 @@ impl Row {
                     *weight = 0.0;
                 }
             }
-            (self.calm, self.variance, self.epoch) = (0.0, 1.0, epoch);
+            (self.arow[CALM], self.variances[CALM], self.epoch) = (0.0, 1.0, epoch);
         }
     }
 
     fn new(stamp: u32, epoch: u32) -> Self {
-        Self { dual: [0.0; DUAL], calm: 0.0, variance: 1.0, relevance: 1.0, stamp, epoch }
+        Self {
+            dual: [0.0; DUAL],
+            arow: [0.0; AROW],
+            variances: [1.0; AROW],
+            relevance: 1.0,
+            stamp,
+            epoch,
+        }
     }
 }
 
@@ -370,25 +389,31 @@ impl Rows {
         }
     }
 
-    /// Learn a label by AROW in the column CALM.
-    pub fn learn_calm(&mut self, inputs: &[PlacedInput], y: f64) {
+    /// Learn a label by AROW in the column CALM or FADING.
+    pub fn learn_arow(&mut self, inputs: &[PlacedInput], y: f64, column: usize) {
         self.catch_up(inputs);
-        let (mut margin, mut variance) = (0.0, 0.0);
+        if column == FADING {
+            for input in inputs {
+                let variance = &mut self.weights[input.place as usize].variances[FADING];
+                *variance = 1.0 / (KEPT / *variance + (1.0 - KEPT));
+            }
+        }
+        let (mut margin, mut total) = (0.0, 0.0);
         for input in inputs {
             let row = &self.weights[input.place as usize];
-            margin += row.calm * input.value;
-            variance += row.variance * input.value * input.value;
+            margin += row.arow[column] * input.value;
+            total += row.variances[column] * input.value * input.value;
         }
         let loss = 1.0 - y * margin;
-        if !(loss > 0.0 && variance > 0.0) {
+        if !(loss > 0.0 && total > 0.0) {
             return;
         }
-        let beta = 1.0 / (variance + 1.0);
+        let beta = 1.0 / (total + 1.0);
         for input in inputs {
             let row = &mut self.weights[input.place as usize];
-            let reach = row.variance * input.value;
-            row.calm += loss * beta * y * reach;
-            row.variance -= beta * reach * reach;
+            let reach = row.variances[column] * input.value;
+            row.arow[column] += loss * beta * y * reach;
+            row.variances[column] -= beta * reach * reach;
         }
     }
 
@@ -500,6 +525,7 @@ impl Rows {
             features: Vec::new(),
             dual: Vec::new(),
             calm: Vec::new(),
+            fading: Vec::new(),
             sums: Vec::new(),
             labels: self.labels,
             kinds: self.kinds,
@@ -517,7 +543,9 @@ impl Rows {
             });
             state.features.push(feature as FeatureId);
             state.dual.push(rows.map(|row| row.dual));
-            state.calm.push(rows.map(|row| [row.calm, row.variance]));
+            let arow = |column: usize| rows.map(|row| [row.arow[column], row.variances[column]]);
+            state.calm.push(arow(CALM));
+            state.fading.push(arow(FADING));
             state.sums.push(sums);
         }
         state
@@ -526,7 +554,10 @@ impl Rows {
     /// Put a saved state back, for so many rows.
     pub fn adopt(&mut self, state: &RowsState, rows: usize) -> Result<(), &'static str> {
         let d = state.features.len();
-        if [state.dual.len(), state.calm.len(), state.sums.len()] != [d; 3] {
+        let faded = state.fading.len();
+        if [state.dual.len(), state.calm.len(), state.sums.len()] != [d; 3]
+            || (faded != d && faded != 0)
+        {
             return Err("its weights are not as many as their features");
         }
         let rising = state.features.windows(2).all(|pair| pair[0] < pair[1]);
@@ -544,10 +575,10 @@ impl Rows {
         {
             return Err("a number is too large or not finite");
         }
-        let calm = state.calm.iter().flatten();
-        if calm.clone().any(|[weight, _]| weight.is_nan() || weight.abs() > LARGEST_NUMBER)
-            || calm.clone().any(|[_, variance]| !(0.0..=1.0).contains(variance))
-        {
+        let mut arow = state.calm.iter().chain(&state.fading).flatten();
+        if arow.any(|[weight, variance]| {
+            weight.is_nan() || weight.abs() > LARGEST_NUMBER || !(0.0..=1.0).contains(variance)
+        }) {
             return Err("a weight is not finite, or a variance is not in [0, 1]");
         }
         self.set_rows(rows);
@@ -560,7 +591,10 @@ impl Rows {
             for kind in 0..KINDS {
                 let mut row = Row::new(self.stamp, self.epoch);
                 row.dual = state.dual[i][kind];
-                [row.calm, row.variance] = state.calm[i][kind];
+                [row.arow[CALM], row.variances[CALM]] = state.calm[i][kind];
+                if let Some(fading) = state.fading.get(i) {
+                    [row.arow[FADING], row.variances[FADING]] = fading[kind];
+                }
                 self.weights.push(row);
                 let [positive, negative, squares] = state.sums[i][kind];
                 self.sums.push(LabelSums { positive, negative, squares });
