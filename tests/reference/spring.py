@@ -32,7 +32,7 @@ REPEATED, REPEATED_NEWEST = 15, 8  # steps on stored events a label
 C = 2.0  # of a label, if both classes have as many
 KEPT = 0.99  # of the certainty of FADING's weights at each label of their inputs
 SHARE = 0.01  # of trust that is spread evenly at a label
-LOST, BACK, REST = 0.2, 0.5, 30
+LOST, BACK, REST = 0.1, 0.5, 30
 REMEMBERED = 8  # changes
 FIRST_QUESTION = 10
 

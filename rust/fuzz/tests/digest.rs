@@ -17,8 +17,8 @@ use headwater_fuzz::learners::{bytes_of, configs};
 const DIGESTS: &[u32] = &[
     0xd058_2def,
     0x739e_fe9b,
-    0x32d1_6872,
-    0x9e67_218a,
+    0x4f10_f2bf,
+    0x31ca_64b6,
     0xe35d_71f6,
     0xe88e_ce58,
     0x1157_df71,
@@ -33,17 +33,17 @@ const DIGESTS: &[u32] = &[
     0x0cd4_73c5,
     0xfeed_cd13,
     0xc268_eb39,
-    0x34a7_dfef,
+    0xd460_dcd0,
     0x8438_6850,
     0x06d4_cf59,
-    0xf103_5603,
-    0xbd77_9f9c,
+    0xc2e4_7a64,
+    0x2d21_2cd6,
 ];
 
 /// The number of the arithmetic, and the CRC-32 of [`DIGESTS`] under it. If the table changes, results may differ
 /// from those of journals that were written with this number: raise `ARITHMETIC` with it, unless no journal
 /// with this number has ever left this repository.
-const GUARDED: (u32, u32) = (2, 0xf272_675a);
+const GUARDED: (u32, u32) = (3, 0x37f2_0c1d);
 
 const EVENTS: u64 = 400;
 const NAMES: u64 = 18;

@@ -14,7 +14,7 @@
 //! time, repeated on stored events; classes weigh the same however rare they are. The margin is
 //! `q = Σ trust_c·q_c`. A label multiplies the trust of each column by the probability that the column gave the label
 //! before it was learned, with the class odds put back; a small share is spread evenly, so that no column is lost.
-//! If trust in LONG and CALM falls below a fifth, the concept has changed: the better window becomes the new LONG,
+//! If trust in LONG and CALM falls below a tenth, the concept has changed: the better window becomes the new LONG,
 //! and the old LONG the SPARE. If the SPARE is trusted again, it returns.
 //!
 //! A question is worth more the smaller |q|/Σρz²: a margin near 0 because inputs that matter contradict each other
@@ -53,7 +53,7 @@ const EARLIER: usize = 5;
 
 const C: f64 = 2.0; // of a label, if both classes have as many
 const SHARE: f64 = 0.01; // of all trust is spread evenly at each label
-const LOST: f64 = 0.2; // trust in LONG and CALM below which the concept has changed
+const LOST: f64 = 0.1; // trust in LONG and CALM below which the concept has changed
 const BACK: f64 = 0.5; // trust in SPARE above which the old concept is back
 const REST: u64 = 30; // labels between two changes
 const REPEATED: u32 = 15; // steps on stored events per label
