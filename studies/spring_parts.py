@@ -162,6 +162,10 @@ class WithoutCalm(Without):
     distrusted = (spring.CALM,)
 
 
+class WithoutFading(Without):
+    distrusted = (spring.FADING,)
+
+
 class WithoutSpare(Without):
     spares = False
 
@@ -191,8 +195,15 @@ class WithoutBalance(Without):
     def step_in(self, event: spring.Stored, column: int, margins: spring.Margins) -> None:
         if margins.Q > 0:
             old = event.alphas[column]
-            alpha = dual_alpha(old, event.y * margins.dual[column], margins.Q, 1.0)
+            alpha = dual_alpha(old, event.y * margins.dual[column], margins.Q, spring.C)
             self.move(event, column, alpha - old)
+
+
+class WithoutLength(Without):
+    """Asks by the margin alone, not by the margin over what matters in the event."""
+
+    def confidence(self, inputs: spring.Inputs) -> float:
+        return abs(self.balanced(inputs))
 
 
 NOTHING: list[tuple[Any, str, Any]] = []
@@ -206,8 +217,10 @@ PARTS: dict[str, tuple[type[Without], list[tuple[Any, str, Any]]]] = {
     "mid and short": (WithoutWindows, NOTHING),
     "spare": (WithoutSpare, NOTHING),
     "calm": (WithoutCalm, NOTHING),
+    "fading": (WithoutFading, NOTHING),
     "class balance": (WithoutBalance, NOTHING),
     "replay": (Without, [(spring, "REPEATED", 0), (spring, "REPEATED_NEWEST", 0)]),
+    "questions by length": (WithoutLength, NOTHING),
     "questions by chance": (
         Without,
         [(query, "quantile_chance", lambda rate, mean: rate if mean == 0 else 0.0)],

@@ -77,7 +77,7 @@ def test_a_part_that_is_left_out_is_left_out(parts: Any) -> None:
                 if decided.asked:
                     model.answer(decided, 1 if label else -1)
         assert {kind for _, kind in model.rows} == expected
-    for part, column in (("mid", 2), ("short", 3), ("calm", 4)):
+    for part, column in (("mid", 2), ("short", 3), ("calm", 4), ("fading", 5)):
         with parts.left_out(part) as learner:
             model = learner(0.5, 0)
             for event, label in zip(stream.events[:60], stream.labels, strict=False):

@@ -42,8 +42,9 @@ class SpringStatus:
     ----------
     trust
         The share of each weight vector in predictions: `long` learns from all labels since the last
-        change, `mid` and `short` from the latest, `calm` learns each label once, and `spare` is
-        `long` as it was before the last change. With several classes there is no `calm`.
+        change, `mid` and `short` from the latest, `calm` and `fading` learn each label once and
+        `fading` forgets, and `spare` is `long` as it was before the last change. With several
+        classes there is no `calm` and no `fading`.
     changes
         The last changes of concept, the oldest first.
     """
@@ -57,9 +58,9 @@ class Spring(Bounded, Classifier):
     """Linear classifier for few labels: it takes raw values and has one parameter to choose.
 
     Every feature counts by its scaled value and by its presence (`scale.Running`), so that sensors,
-    words and sensors that come and go need no settings. Five weight vectors learn side by side,
-    from all labels and from the latest ones, and are mixed by how well they predicted the labels so
-    far: after a change of concept the latest take over. It asks for the labels it is least sure of
+    words and sensors that come and go need no settings. Six weight vectors learn side by side, from
+    all labels and from the latest ones, and are mixed by how well they predicted the labels so far:
+    after a change of concept the latest take over. It asks for the labels it is least sure of
     (`query.Quantile`). From all events, asked about or not, it learns two features that every event
     gets: `(factor)`, the position along the direction in which the regular features vary together,
     and `(energy)`, how unusual the event is. All classes have equal weight, also rare ones;

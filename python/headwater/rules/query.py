@@ -178,9 +178,10 @@ class Quantile(Query):
     """Ask for the share of the labels that the learner is least sure of, with a strict limit.
 
     The label is asked for if |q| is below a threshold that adapts to the stream. Other labels are
-    asked for at random, with probability 0.15·rate. The first ten questions come as early as
-    rate·t + 2√(rate·t) allows, whether answers come or not; until the first answer, questions are
-    then asked at random. There are never more than rate·t + 2√(rate·t) + 4 among t events.
+    asked for at random, with probability 0.15·rate. The first three questions come as early as
+    rate·t + 2√(rate·t) allows, the first ten until an answer comes or if there are more than two
+    classes; if there is still no answer then, questions are asked at random. There are never more
+    than rate·t + 2√(rate·t) + 4 among t events.
 
     Parameters
     ----------
