@@ -4,7 +4,7 @@ import pickle
 import random
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from math import exp, sqrt
+from math import cos, exp, pi, sin, sqrt
 from typing import Any
 
 import hypothesis.strategies as st
@@ -663,6 +663,32 @@ def test_a_concept_that_comes_back_is_remembered() -> None:
     assert back.learned - learned < 120
 
 
+def turning(seed: int, length: int, turns: float) -> Iterator[Labelled]:
+    """Six sensors; the direction that separates the classes turns all the time."""
+    generator = random.Random(seed)
+    for t in range(length):
+        x = [generator.gauss(0, 1) for _ in range(6)]
+        angle = 2 * pi * turns * t / length
+        score = cos(angle) * (x[0] + x[1]) + sin(angle) * (x[2] + x[3])
+        label = score + 0.3 * generator.gauss(0, 1) > 0
+        yield {f"s{place}": value for place, value in enumerate(x)}, label
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_rule_that_turns_is_followed_by_the_column_that_forgets(seed: int) -> None:
+    def trusted(turns: float) -> float:
+        """The mean trust in the column over the stream."""
+        model, found = hw.Spring(label_rate=0.2), []
+        for event, label in turning(seed, 4_000, turns):
+            decision = model.decide_one(event)
+            if decision.asked:
+                model.answer(decision, label)
+                found.append(model.status().trust["fading"])
+        return sum(found) / len(found)
+
+    assert trusted(turns=0) < 0.2 < 0.35 < trusted(turns=0.35)
+
+
 def reliability(model: hw.Learner, rows: Iterable[Labelled]) -> tuple[float, float, float]:
     """The mean gap between probability and share over ten equal bins; both means."""
     rows = list(rows)
@@ -818,6 +844,10 @@ NAN = float("nan")
         ("rows.dual", [[[0.0] * 4] * 2]),
         ("rows.dual", lambda dual: [[[NAN] * 4] * 2, *dual[1:]]),
         ("rows.calm", lambda calm: [[[0.0, 2.0]] * 2, *calm[1:]]),
+        ("rows.fading", lambda fading: [[[0.0, 2.0]] * 2, *fading[1:]]),
+        ("rows.fading", lambda fading: fading[1:]),
+        ("spring.fading", {"trust": 0.5, "slope": 3.0, "curve": 1.0}),
+        ("spring.fading", {"trust": 0.0, "slope": 0.1, "curve": 1.0}),
         ("rows.labels", [-1.0, 5.0]),
         ("window.numbers", lambda numbers: [1, *numbers[1:]]),
         ("window.cursors", [0, 500]),
@@ -837,6 +867,20 @@ NAN = float("nan")
 def test_a_file_that_does_not_fit_is_refused(key: str, value: Any) -> None:
     with pytest.raises(ModelFileError):
         hw.from_bytes(broken(key, value))
+
+
+def test_a_file_from_before_there_was_fading_goes_on_with_it() -> None:
+    header, state = take_apart(hw.from_bytes(broken("spring.since", 60)).to_bytes())
+    spring = state["model"]["spring"]
+    spring["trust"][0] += spring.pop("fading")["trust"]
+    del spring["rows"]["fading"], spring["probability"]["expected"]
+    model = hw.from_bytes(put_together(header, state))
+    assert isinstance(model, hw.Spring)
+    assert model.status().trust["fading"] == 0.0
+    for event, label in sensors(3, 40, steady):
+        model.learn_one(event, label)
+    assert model.status().trust["fading"] > 0.0
+    assert hw.from_bytes(model.to_bytes()).to_bytes() == model.to_bytes()
 
 
 def test_a_file_in_which_nothing_is_changed_is_taken() -> None:

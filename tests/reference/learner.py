@@ -174,13 +174,8 @@ def ask(
             return query.quantile(
                 rate,
                 *(expected(state), state.asked, state.learned, blank),
-                *(
-                    mean_margin,
-                    state.tilt,
-                    magnitude,
-                    coin,
-                    config.multiclass and len(state.classes) > 2,
-                ),
+                *(mean_margin, state.tilt, magnitude, coin),
+                several=config.multiclass and len(state.classes) > 2,
             )
     raise ValueError(f"no query rule {kind}")
 

@@ -557,7 +557,8 @@ def read_spring(saved: dict[str, Any], rate: float) -> Spring:
     one.coins = tuple(saved["coins"])
     one.seen, one.asked, one.learned = saved["seen"], saved["asked"], saved["learned"]
     one.g, one.b = saved["query"]["quantile"]["mean_margin"], saved["query"]["quantile"]["tilt"]
-    columns = (rows["features"], rows["dual"], rows["calm"], rows["fading"], rows["sums"])
+    fadings = rows.get("fading", [])  # not there as long as nothing was learned
+    columns = (rows["features"], rows["dual"], rows["calm"], fadings, rows["sums"])
     for feature, dual, calm, fading, sums in zip(*columns, strict=True):
         for kind in (VALUE, PRESENCE):
             one.rows[names[feature], kind] = Row(
@@ -579,14 +580,17 @@ def read_spring(saved: dict[str, Any], rate: float) -> Spring:
                 Stored(number, inputs, 1 if side else -1, alphas, [*held, True, short])
             )
         one.cursors[side] = window["cursors"]
-    fading = model["fading"]
+    fading = model.get("fading", {"trust": 0.0, "slope": 3.0, "curve": 1.0})
     one.sizes, one.odds = model["sizes"], model["odds"]
     one.trust = [*model["trust"], fading["trust"]]
     one.fading_slope, one.fading_curve = fading["slope"], fading["curve"]
     one.long, one.spared = model["long"], model["spared"]
     one.slope, one.curve, one.since = model["slope"], model["curve"], model["since"]
     one.calibration = (probability["slope"], probability["offset"])
-    one.information, one.expected = probability["information"], probability["expected"]
+    one.information, one.expected = (
+        probability["information"],
+        probability.get("expected", [0.5, 1.0]),
+    )
     one.reigns, one.next_reign = model["reigns"], model["next_reign"]
     one.changes = [Change(**change) for change in model["changes"]]
     return one

@@ -109,9 +109,7 @@ impl ClassOdds {
 
     /// Whether learning can have given these numbers.
     pub fn check(&self) -> Result<(), &'static str> {
-        if self.of_slope().is_sound()
-            && self.odds.iter().all(|&odds| odds > 0.0 && odds < 1e6)
-        {
+        if self.of_slope().is_sound() && self.odds.iter().all(|&odds| odds > 0.0 && odds < 1e6) {
             return Ok(());
         }
         Err("its class odds are too large, too small or not finite")

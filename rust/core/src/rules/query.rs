@@ -498,7 +498,9 @@ impl Quantile {
         let step = Self::SLOWEST.max(1.0 / context.t as f64);
         self.mean_margin += (context.confidence - self.mean_margin) * step;
         let (asked, probability) = told.or(self.say(context, coin, rate));
-        if context.learned > 0 && context.asked >= Self::first_questions(context.learned, context.several) {
+        if context.learned > 0
+            && context.asked >= Self::first_questions(context.learned, context.several)
+        {
             let missed = rate - f64::from(u8::from(asked));
             let tilt = self.tilt + missed / (1.0 + context.asked as f64).sqrt();
             self.tilt = tilt.clamp(-LARGEST_TILT, LARGEST_TILT);

@@ -139,8 +139,8 @@ pub struct SpringState {
     odds: [f64; 2],
     slope: f64,
     curve: f64,
-    /// Learners that were saved without it begin with it.
-    #[serde(default)]
+    /// Learners that were saved without it begin with it; what has nothing in it is saved without it.
+    #[serde(default, skip_serializing_if = "FadingState::is_new")]
     fading: FadingState,
     since: u64,
     learned: u64,
@@ -151,7 +151,7 @@ pub struct SpringState {
 }
 
 /// The trust in FADING, and its slope.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct FadingState {
     trust: f64,
     slope: f64,
@@ -162,6 +162,12 @@ impl Default for FadingState {
     fn default() -> Self {
         let Slope { value: slope, curve } = Slope::default();
         Self { trust: 0.0, slope, curve }
+    }
+}
+
+impl FadingState {
+    fn is_new(&self) -> bool {
+        *self == Self::default()
     }
 }
 

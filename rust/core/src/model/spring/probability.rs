@@ -39,9 +39,13 @@ pub struct Probability {
     offset: f64,
     /// Σ v q², Σ v q, Σ v, with v = weight·p(1 − p).
     information: [f64; 3],
-    /// Σ w p, Σ w; models that were saved without it begin with it.
-    #[serde(default = "half")]
+    /// Σ w p, Σ w; models that were saved without it begin with it, and what is still so is saved without it.
+    #[serde(default = "half", skip_serializing_if = "is_half")]
     expected: [f64; 2],
+}
+
+fn is_half(expected: &[f64; 2]) -> bool {
+    *expected == half()
 }
 
 /// As many positives as negatives, in one event.

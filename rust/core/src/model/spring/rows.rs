@@ -136,7 +136,7 @@ pub struct RowsState {
     dual: Vec<[[f64; DUAL]; KINDS]>,
     calm: Vec<[[f64; 2]; KINDS]>,
     /// Empty in files of learners that had no FADING.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     fading: Vec<[[f64; 2]; KINDS]>,
     sums: Vec<[[f64; 3]; KINDS]>,
     labels: [f64; 2],
