@@ -43,26 +43,31 @@ const STILL: f64 = 1e-9; // up to this ratio of v to R/L an input counts as cons
 /// No place, neither this nor the next number: the feature was never learned.
 const NONE: u32 = u32::MAX - 1;
 
-/// The weights of one input.
+/// The weights of one input, in one cache line: all that a prediction needs.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(16))]
+#[repr(align(64))]
 pub struct Row {
     pub dual: [f64; DUAL],
     pub arow: [f64; AROW],
-    /// The variances of `arow`.
-    pub variances: [f64; AROW],
     /// ρ as of `stamp`.
     pub relevance: f64,
     stamp: u32,
     epoch: u32,
 }
 
-/// S+, S− and R.
-#[derive(Clone, Copy, Debug, Default)]
-struct LabelSums {
+/// What the labels said of one input: S+, S−, R, and the variances of AROW's weights.
+#[derive(Clone, Copy, Debug)]
+struct Evidence {
     positive: f64,
     negative: f64,
     squares: f64,
+    variances: [f64; AROW],
+}
+
+impl Default for Evidence {
+    fn default() -> Self {
+        Self { positive: 0.0, negative: 0.0, squares: 0.0, variances: [1.0; AROW] }
+    }
 }
 
 /// Sums over all inputs of a kind: ΣS+², ΣS+S−, ΣS−², ΣR, and what follows from them.
@@ -97,7 +102,7 @@ pub struct Rows {
     /// The place of each feature's first row; [`NONE`] until it is learned.
     places: Vec<u32>,
     weights: Vec<Row>,
-    sums: Vec<LabelSums>,
+    evidence: Vec<Evidence>,
     /// The feature of every [`KINDS`] rows.
     features: Vec<FeatureId>,
     /// The first features are the learner's own: they have no relevance.
@@ -181,19 +186,12 @@ impl Row {
                     *weight = 0.0;
                 }
             }
-            (self.arow[CALM], self.variances[CALM], self.epoch) = (0.0, 1.0, epoch);
+            (self.arow[CALM], self.epoch) = (0.0, epoch);
         }
     }
 
     fn new(stamp: u32, epoch: u32) -> Self {
-        Self {
-            dual: [0.0; DUAL],
-            arow: [0.0; AROW],
-            variances: [1.0; AROW],
-            relevance: 1.0,
-            stamp,
-            epoch,
-        }
+        Self { dual: [0.0; DUAL], arow: [0.0; AROW], relevance: 1.0, stamp, epoch }
     }
 }
 
@@ -202,7 +200,7 @@ impl Rows {
         Self {
             places: Vec::new(),
             weights: Vec::new(),
-            sums: Vec::new(),
+            evidence: Vec::new(),
             features: Vec::new(),
             own,
             labels: [0.0; 2],
@@ -246,42 +244,42 @@ impl Rows {
     #[inline(never)]
     fn caught_up(&self, place: usize) -> Row {
         let mut row = self.weights[place];
-        let sums = self.sums[place].faded(self.epoch - row.epoch);
+        let evidence = self.evidence[place].faded(self.epoch - row.epoch);
         row.begin_epoch(self.epoch, self.cleared);
         row.stamp = self.stamp;
-        row.relevance = self.relevance(place, &sums);
+        row.relevance = self.relevance(place, &evidence);
         row
     }
 
-    /// Catch up a row and its sums.
+    /// Catch up a row and what labels said of it.
     #[inline(never)]
     fn refresh(&mut self, place: usize) {
         let behind = self.epoch - self.weights[place].epoch;
         if behind > 0 {
-            self.sums[place] = self.sums[place].faded(behind);
+            self.evidence[place] = self.evidence[place].faded(behind);
             self.weights[place].begin_epoch(self.epoch, self.cleared);
         }
-        let relevance = self.relevance(place, &self.sums[place]);
+        let relevance = self.relevance(place, &self.evidence[place]);
         let row = &mut self.weights[place];
         (row.stamp, row.relevance) = (self.stamp, relevance);
     }
 
-    /// ρ of an input with these sums.
+    /// ρ of an input, by what labels said of it.
     #[inline(always)]
-    fn relevance(&self, place: usize, sums: &LabelSums) -> f64 {
+    fn relevance(&self, place: usize, evidence: &Evidence) -> f64 {
         if (self.features[place / KINDS] as usize) < self.own {
             return 1.0;
         }
         let kind = place % KINDS;
         let KindRelevance { strength, relevance } = self.strengths[kind];
         let Inverses { labels: [p, n], total, strengths } = self.inverses;
-        let mean = (sums.positive + sums.negative) * total;
-        let mean_square = sums.squares * total;
+        let mean = (evidence.positive + evidence.negative) * total;
+        let mean_square = evidence.squares * total;
         let v = mean_square - mean * mean;
         if v <= STILL * mean_square || strengths[kind] == 0.0 || p * n == 0.0 {
             return relevance;
         }
-        let effect = sums.positive * p - sums.negative * n;
+        let effect = evidence.positive * p - evidence.negative * n;
         let explained = (effect * effect / v - (p + n)).max(0.0);
         relevance * ((explained + strength) * strengths[kind]).clamp(SMALLEST, LARGEST)
     }
@@ -306,7 +304,7 @@ impl Rows {
                 self.places[feature] = self.weights.len() as u32;
                 let behind = self.stamp.wrapping_sub(1); // its relevance is worked out when it is used
                 self.weights.extend([Row::new(behind, self.epoch); KINDS]);
-                self.sums.extend([LabelSums::default(); KINDS]);
+                self.evidence.extend([Evidence::default(); KINDS]);
                 self.features.push(feature as FeatureId);
             }
             placed.push(PlacedInput { place: self.place(input.id) as u32, value: input.value });
@@ -394,15 +392,15 @@ impl Rows {
         self.catch_up(inputs);
         if column == FADING {
             for input in inputs {
-                let variance = &mut self.weights[input.place as usize].variances[FADING];
+                let variance = &mut self.evidence[input.place as usize].variances[FADING];
                 *variance = 1.0 / (KEPT / *variance + (1.0 - KEPT));
             }
         }
         let (mut margin, mut total) = (0.0, 0.0);
         for input in inputs {
-            let row = &self.weights[input.place as usize];
-            margin += row.arow[column] * input.value;
-            total += row.variances[column] * input.value * input.value;
+            let place = input.place as usize;
+            margin += self.weights[place].arow[column] * input.value;
+            total += self.evidence[place].variances[column] * input.value * input.value;
         }
         let loss = 1.0 - y * margin;
         if !(loss > 0.0 && total > 0.0) {
@@ -410,10 +408,11 @@ impl Rows {
         }
         let beta = 1.0 / (total + 1.0);
         for input in inputs {
-            let row = &mut self.weights[input.place as usize];
-            let reach = row.variances[column] * input.value;
-            row.arow[column] += loss * beta * y * reach;
-            row.variances[column] -= beta * reach * reach;
+            let place = input.place as usize;
+            let variance = &mut self.evidence[place].variances[column];
+            let reach = *variance * input.value;
+            *variance -= beta * reach * reach;
+            self.weights[place].arow[column] += loss * beta * y * reach;
         }
     }
 
@@ -424,7 +423,7 @@ impl Rows {
             if (self.features[place as usize / KINDS] as usize) < self.own {
                 continue;
             }
-            let sums = &mut self.sums[place as usize];
+            let sums = &mut self.evidence[place as usize];
             let all = &mut self.kinds[place as usize % KINDS];
             if positive {
                 all.positive += z * (2.0 * sums.positive + z);
@@ -487,7 +486,7 @@ impl Rows {
     /// Drop the rows of evicted features. Returns the new place of every old one, none if it is dropped.
     pub fn retain(&mut self, remap: &IndexRemap) -> Vec<Option<u32>> {
         let old_rows = std::mem::take(&mut self.weights);
-        let old_sums = std::mem::take(&mut self.sums);
+        let old_evidence = std::mem::take(&mut self.evidence);
         let features = std::mem::take(&mut self.features);
         self.places = vec![NONE; remap.len() / KINDS];
         let mut moved = vec![None; old_rows.len()];
@@ -505,11 +504,11 @@ impl Rows {
                 self.places[id as usize / KINDS] = first;
                 self.features.push(id / KINDS as FeatureId);
                 self.weights.extend_from_slice(&old_rows[range.clone()]);
-                self.sums.extend_from_slice(&old_sums[range]);
+                self.evidence.extend_from_slice(&old_evidence[range]);
                 continue;
             }
             for (kind, place) in range.enumerate() {
-                let sums = old_sums[place].faded(self.epoch - old_rows[place].epoch);
+                let sums = old_evidence[place].faded(self.epoch - old_rows[place].epoch);
                 let all = &mut self.kinds[kind];
                 all.positive = (all.positive - sums.positive * sums.positive).max(0.0);
                 all.negative = (all.negative - sums.negative * sums.negative).max(0.0);
@@ -535,18 +534,18 @@ impl Rows {
         for (feature, &first) in learned {
             let place = |kind| first as usize + kind;
             let rows = [self.caught_up(place(0)), self.caught_up(place(1))];
-            let sums = [0, 1].map(|kind| {
+            let evidence = [0, 1].map(|kind| {
                 let behind = self.epoch - self.weights[place(kind)].epoch;
-                let LabelSums { positive, negative, squares } =
-                    self.sums[place(kind)].faded(behind);
-                [positive, negative, squares]
+                self.evidence[place(kind)].faded(behind)
             });
+            let arow = |column: usize| {
+                [0, 1].map(|kind| [rows[kind].arow[column], evidence[kind].variances[column]])
+            };
             state.features.push(feature as FeatureId);
             state.dual.push(rows.map(|row| row.dual));
-            let arow = |column: usize| rows.map(|row| [row.arow[column], row.variances[column]]);
             state.calm.push(arow(CALM));
             state.fading.push(arow(FADING));
-            state.sums.push(sums);
+            state.sums.push(evidence.map(|e| [e.positive, e.negative, e.squares]));
         }
         state
     }
@@ -591,13 +590,14 @@ impl Rows {
             for kind in 0..KINDS {
                 let mut row = Row::new(self.stamp, self.epoch);
                 row.dual = state.dual[i][kind];
-                [row.arow[CALM], row.variances[CALM]] = state.calm[i][kind];
+                let [positive, negative, squares] = state.sums[i][kind];
+                let mut variances = [1.0; AROW];
+                [row.arow[CALM], variances[CALM]] = state.calm[i][kind];
                 if let Some(fading) = state.fading.get(i) {
-                    [row.arow[FADING], row.variances[FADING]] = fading[kind];
+                    [row.arow[FADING], variances[FADING]] = fading[kind];
                 }
                 self.weights.push(row);
-                let [positive, negative, squares] = state.sums[i][kind];
-                self.sums.push(LabelSums { positive, negative, squares });
+                self.evidence.push(Evidence { positive, negative, squares, variances });
             }
         }
         self.renew();
@@ -608,8 +608,8 @@ impl Rows {
 /// No learned number is larger.
 const LARGEST_NUMBER: f64 = 1e100;
 
-impl LabelSums {
-    /// The sums after so many halvings.
+impl Evidence {
+    /// What is left of it after so many changes of concept: half of the sums at each, and nothing of CALM's.
     fn faded(self, halvings: u32) -> Self {
         if halvings == 0 {
             return self;
@@ -619,6 +619,7 @@ impl LabelSums {
             positive: self.positive * factor,
             negative: self.negative * factor,
             squares: self.squares * factor,
+            variances: [1.0, self.variances[FADING]],
         }
     }
 }
