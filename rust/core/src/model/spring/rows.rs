@@ -365,10 +365,13 @@ impl Rows {
 
     /// The margins of an event whose features all have rows, which are caught up.
     pub fn placed_margins(&mut self, inputs: &[PlacedInput]) -> Margins {
-        self.catch_up(inputs);
         let mut sums = Margins::default();
         for input in inputs {
-            sums.add(&self.weights[input.place as usize], input.value);
+            let place = input.place as usize;
+            if self.weights[place].stamp != self.stamp {
+                self.refresh(place);
+            }
+            sums.add(&self.weights[place], input.value);
         }
         sums
     }
