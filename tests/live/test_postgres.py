@@ -4,6 +4,7 @@ import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import headwater as hw
 from headwater.errors import HeldError, JournalError
 from headwater.live import database as db
 from headwater.live import reading
+from headwater.live.snapshots import SnapshotStore
 from live import plan, postgres
 from live.test_kills import kill_often
 from live.test_past import live, run_by_hand
@@ -46,6 +48,29 @@ def url(server: str) -> str:
         connection.exec_driver_sql(f"CREATE DATABASE {name}")
     engine.dispose()
     return server.replace("/postgres?", f"/{name}?")
+
+
+def test_a_snapshot_that_the_server_still_writes_for_a_killed_process_is_written_over(
+    url: str,
+) -> None:
+    with hw.live.open(url, learner=plan.LEARNERS["Linear"]()) as loop:
+        plan.carry_out(loop, 0, 10, lambda step: None)
+    database = db.Database(url)
+    store = SnapshotStore(database)
+    try:
+        with database.engine.connect() as killed:
+            database.insert(killed, db.chunks, [(1, 99, 0, b"of before"), (1, 99, 1, b", longer")])
+            writing = Thread(target=store.write, args=(1, 99, b"the bytes of now"))
+            writing.start()
+            writing.join(0.5)
+            assert writing.is_alive(), "it waits for the other's transaction"
+            killed.commit()
+            writing.join(30)
+        with database.engine.connect() as connection:
+            found = sa.select(db.chunks.c.part, db.chunks.c.data).where(db.chunks.c.fact == 99)
+            assert [tuple(row) for row in connection.execute(found)] == [(0, b"the bytes of now")]
+    finally:
+        database.engine.dispose()
 
 
 def test_the_bytes_are_those_of_sqlite(url: str, tmp_path: Path) -> None:

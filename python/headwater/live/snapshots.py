@@ -59,7 +59,16 @@ class SnapshotStore:
             except OSError as error:
                 raise self.database.explained(error) from error
             return
-        with self.database.said(), self.database.engine.begin() as connection:
+        with self.database.said():
+            try:
+                self._write_chunks(stream, fact, data)
+            except sa.exc.IntegrityError:
+                # Those of a process that was killed while the server still worked for it were not
+                # there yet to be deleted. By now they are.
+                self._write_chunks(stream, fact, data)
+
+    def _write_chunks(self, stream: int, fact: int, data: bytes) -> None:
+        with self.database.engine.begin() as connection:
             _delete_chunks(connection, stream, fact)
             parts = range(0, len(data), CHUNK)
             rows = [(stream, fact, n, data[at : at + CHUNK]) for n, at in enumerate(parts)]
